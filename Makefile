@@ -1,0 +1,46 @@
+# On a bare machine with python3, venv and make, every target below sets itself up. The README's two commands: make demo, make test.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off --constraint constraints.txt
+
+.PHONY: demo test test-long lint types bench figures clean
+
+demo: .venv/.run
+	@$(BIN)/python examples/curve.py
+
+test: lint types
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: .venv/.dev
+	$(BIN)/python -m pytest
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.dev
+	$(BIN)/mypy
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/core.py
+
+figures: .venv/.dev
+	$(BIN)/python docs/figures.py
+
+clean:
+	rm -rf .venv
+
+# The interpreter alone, then the run-time dependencies, then every extra: each stamp is redone when what it was made from changes.
+.venv/bin/python:
+	@echo "Creating .venv ..."
+	@$(PYTHON) -m venv .venv
+
+.venv/.run: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing astralearn and its run-time dependencies into .venv (once, about a minute) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing astralearn with every extra into .venv (once, a few minutes) ..."
+	@$(PIP) --editable ".[all,dev]"
+	@touch .venv/.run $@

@@ -1,0 +1,164 @@
+"""The soft confusion matrix: how much of each class is on which side, counted in probabilities, not decisions (Eq. 8)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from astralearn.core.curve import TINY
+from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, namespace
+from astralearn.core.sigmoid import minus_abs
+
+
+class SoftConfusion(NamedTuple):
+    """Four counts, soft or hard: each a number, or an array with one count per output. `+` adds shards; so does `sum`.
+
+    Every read is finite. A class without any count is read as one example of that class, correctly classified: nothing of it was
+    missed, and what the other class does still shows. Where both classes are present but nothing is predicted positive (or
+    nothing negative), precision and MCC are 0, as in scikit-learn.
+
+    >>> counts = SoftConfusion(tn=90, fp=10, fn=1, tp=4)
+    >>> round(float(counts.g_mean), 4), round(float((counts + counts).mcc), 4)
+    (0.8485, 0.4488)
+    """
+
+    tn: Array
+    fp: Array
+    fn: Array
+    tp: Array
+
+    def __add__(self, other: object) -> SoftConfusion:  # type: ignore[override]  # a tuple's + would join eight counts
+        if not isinstance(other, SoftConfusion):
+            return NotImplemented
+        return SoftConfusion(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def __radd__(self, other: object) -> SoftConfusion:
+        """0 + counts, with which `sum` begins."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    @property
+    def tpr(self) -> Array:
+        """True positive rate TP/(TP+FN): sensitivity, recall."""
+        _, c = without_empty_class(self)
+        return c.tp / (c.tp + c.fn)
+
+    @property
+    def tnr(self) -> Array:
+        """True negative rate TN/(TN+FP): specificity."""
+        _, c = without_empty_class(self)
+        return c.tn / (c.tn + c.fp)
+
+    @property
+    def fnr(self) -> Array:
+        """False negative rate FN/(TP+FN)."""
+        _, c = without_empty_class(self)
+        return c.fn / (c.tp + c.fn)
+
+    @property
+    def fpr(self) -> Array:
+        """False positive rate FP/(TN+FP)."""
+        _, c = without_empty_class(self)
+        return c.fp / (c.tn + c.fp)
+
+    @property
+    def precision(self) -> Array:
+        """TP/(TP+FP); 0 where nothing is predicted positive."""
+        xp, c = without_empty_class(self)
+        return ratio(c.tp, c.tp + c.fp, xp)
+
+    @property
+    def g_mean(self) -> Array:
+        """√(TPR·TNR), Eq. 3."""
+        xp, _ = without_empty_class(self)
+        return xp.sqrt(self.tpr) * xp.sqrt(self.tnr)
+
+    @property
+    def f1(self) -> Array:
+        """2TP/(2TP+FP+FN)."""
+        _, c = without_empty_class(self)
+        return 2.0 * c.tp / (2.0 * c.tp + c.fp + c.fn)
+
+    @property
+    def mcc(self) -> Array:
+        """Matthews correlation, Eq. 2; 0 where everything is predicted to be of one class."""
+        return (self.tpr + self.tnr - 1.0) * mcc_scale(self)
+
+    @property
+    def balanced_accuracy(self) -> Array:
+        """(TPR+TNR)/2."""
+        return 0.5 * (self.tpr + self.tnr)
+
+    @property
+    def eratio(self) -> Array:
+        """FNR/FPR, Eq. 11: above 1 where positives are the harder class. FPR counts as at least 1e-30; 0/0 is 1."""
+        xp, _ = without_empty_class(self)
+        fnr, fpr = self.fnr, self.fpr
+        return xp.where(fnr == fpr, 1.0, fnr / xp.where(fpr < TINY, TINY, fpr))
+
+
+def soft_confusion(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> SoftConfusion:
+    """Counts of probability, TP = Σ y σ(g), FN = Σ y σ(−g), FP = Σ (1−y) σ(g), TN = Σ (1−y) σ(−g), each times its weight (Eq. 8).
+
+    logits: g, any shape. y: labels 0 and 1, of the same shape. sample_weight: ≥ 0, broadcast to that shape.
+    axis: what to sum over; None sums everything, 0 gives one count per output column.
+
+    >>> float(soft_confusion([-2.0, 2.0, 2.0], [0, 0, 1]).fpr)
+    0.5
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    right, wrong = right_and_wrong(signed(g, y), xp)
+    return count(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
+
+
+def count(y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any) -> SoftConfusion:
+    """The four sums, from each example's probability of being classified right and wrong."""
+
+    def total(values: Array) -> Array:
+        return xp.sum(values if weight is None else weight * values, axis=axis, keepdims=keepdims)
+
+    return SoftConfusion(tn=total((1.0 - y) * right), fp=total((1.0 - y) * wrong), fn=total(y * wrong), tp=total(y * right))
+
+
+def labelled(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, xp: Any) -> tuple[Any, Array, Array, Array]:
+    """Logits, labels and weights as arrays, checked unless `xp` is given."""
+    if xp is not None:
+        return xp, logits, y, sample_weight
+    xp, g, y, weight = as_arrays(logits=logits, y=y, sample_weight=sample_weight)
+    if tuple(g.shape) != tuple(y.shape):
+        raise ValueError(f"y must have the shape of logits, {tuple(g.shape)}; found {tuple(y.shape)}")
+    check(xp, "y", y, (y == 0) | (y == 1), "0 or 1")
+    if weight is not None:
+        if len(weight.shape) > len(g.shape) or any(w not in (1, n) for w, n in zip(weight.shape[::-1], g.shape[::-1], strict=False)):
+            raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(g.shape)}; found {tuple(weight.shape)}")
+        check(xp, "sample_weight", weight, xp.isfinite(weight) & (weight >= 0), "finite and at least 0")
+        check(xp, "sample_weight", xp.sum(weight), xp.sum(weight) > 0, "above 0 somewhere (its sum is 0)")
+    return xp, g, y, weight
+
+
+def signed(g: Array, y: Array) -> Array:
+    """The logit of being wrong: g for a negative, −g for a positive."""
+    return (1.0 - 2.0 * y) * g
+
+
+def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
+    """σ(−m) and σ(m), both with full relative accuracy, from one exponential."""
+    e = xp.exp(minus_abs(wrong_logit, xp))
+    share = 1.0 / (1.0 + e)
+    is_right = wrong_logit < 0
+    return share * xp.where(is_right, 1.0, e), share * xp.where(is_right, e, 1.0)
+
+
+def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:
+    """The namespace, and the counts with one correctly classified example in a class that has none."""
+    xp, tn, fp, fn, tp = namespace(*c)
+    return xp, SoftConfusion(tn=xp.where(tn + fp == 0, 1.0, tn), fp=fp, fn=fn, tp=xp.where(tp + fn == 0, 1.0, tp))
+
+
+def ratio(part: Array, whole: Array, xp: Any) -> Array:
+    """part/whole, 0 where the whole is 0."""
+    return part / xp.where(whole > 0, whole, 1.0) * xp.where(whole > 0, 1.0, 0.0)
+
+
+def mcc_scale(c: SoftConfusion) -> Array:
+    """√(m₁m₀/((TP+FP)(TN+FN))), by which TPR+TNR−1 becomes the MCC: no product of four counts, which would leave float32."""
+    xp, c = without_empty_class(c)
+    return xp.sqrt(ratio(c.tp + c.fn, c.tp + c.fp, xp)) * xp.sqrt(ratio(c.tn + c.fp, c.tn + c.fn, xp))

@@ -1,0 +1,180 @@
+"""The ASTra curve, its threshold, and the warp of the logit that ASTra and the z-transform amount to.
+
+Symbols: `x` is the network's output (a logit), b ≥ 1 the slope, τ = ASTra(0, b) the threshold, ŷ = ASTra(x, b), z the rebalanced ŷ
+and g = logit(z). Arrays of any shape broadcast: one b for all, or one per output column. The dtype is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
+from astralearn.core.sigmoid import minus_abs
+
+# Stands in for 0 where only a ratio's limit matters. Below 1e-17 those ratios are at their limit already, and float32 holds 1e-30/b.
+TINY = 1e-30
+
+SLOPE_RULE = "finite and at least 1 (b = 1 is the plain sigmoid)"
+
+
+def astra(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
+    """The asymmetric sigmoid: probability ŷ of the positive class, which is predicted when ŷ ≥ threshold(b).
+
+        ŷ = 1 − (1 + b e^{bx})^{−1/b}                                   (Eq. 4)
+
+    x: logits, any shape. b: slope ≥ 1, broadcast against x. Returns ŷ in [0, 1].
+
+    >>> astra([-1.0, 0.0, 1.0], 7.396).round(4).tolist()
+    [0.0006, 0.25, 0.7193]
+    """
+    xp, x, b = _checked_logits(x, b, xp)
+    return -xp.expm1(-log_complement(x, b, xp))
+
+
+def astra_complement(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
+    """1 − ŷ = (1 + b e^{bx})^{−1/b}, with full relative accuracy where ŷ rounds to 1. Arguments as in `astra`.
+
+    >>> float(astra_complement(300.0, 2.0)) > 0
+    True
+    """
+    xp, x, b = _checked_logits(x, b, xp)
+    return xp.exp(-log_complement(x, b, xp))
+
+
+def threshold(b: ArrayLike, *, xp: Any = None) -> Array:
+    """The ŷ at x = 0, above which the positive class is predicted.
+
+        τ = 1 − (1 + b)^{−1/b}                                          (Eq. 5)
+
+    b: slope ≥ 1, any shape. Returns τ in (0, 0.5], falling as b grows.
+
+    >>> round(float(threshold(7.396)), 4)
+    0.25
+    """
+    if xp is None:
+        xp, b = as_arrays(b=b)
+        check(xp, "b", b, xp.isfinite(b) & (b >= 1), SLOPE_RULE)
+    tau = -xp.expm1(-xp.log1p(b) / b)
+    return xp.where(tau > 0.5, 0.5, tau)
+
+
+def slope(tau: ArrayLike, *, xp: Any = None) -> Array:
+    """The b whose threshold is τ: the inverse of Eq. 5.
+
+    With a = −ln(1 − τ) and v = ln(1 + b), Eq. 5 reads ln((e^v − 1)/v) = −ln a, almost a straight line in v: Newton's method
+    from v = ln(1/a) + ln(1 + ln(1/a)) + ½ is exact to rounding after five steps for every τ.
+
+    tau: threshold in (0, 0.5], any shape. Returns b ≥ 1.
+
+    >>> round(float(slope(0.25)), 3)
+    7.396
+    """
+    if xp is None:
+        xp, tau = as_arrays(tau=tau)
+        check(xp, "tau", tau, (tau > 0) & (tau <= 0.5), "in (0, 0.5]")
+    log_a = xp.log(-xp.log1p(-tau))
+    v = xp.log1p(-log_a) - log_a + 0.5
+    for _ in range(5):
+        decay = -xp.expm1(-v)
+        v = v - (v + xp.log(decay / v) + log_a) / (1.0 / decay - 1.0 / v)
+    b = xp.expm1(v)
+    return xp.where(b < 1, 1.0, b)
+
+
+def rebalance(y_hat: ArrayLike, tau: ArrayLike, *, xp: Any = None) -> Array:
+    """The z-transform: moves the threshold of ŷ to ½, for losses that are centred there.
+
+        z = ŷ(1−τ) / (ŷ(1−τ) + (1−ŷ)τ)                                  (Eq. 6)
+
+    y_hat: probabilities in [0, 1]. tau: threshold in (0, 0.5], broadcast. Returns z in [0, 1].
+    From a logit, σ(rebalanced_logit(x, b)) is the same and keeps its accuracy in both tails.
+
+    >>> float(rebalance(0.25, 0.25))
+    0.5
+    """
+    if xp is None:
+        xp, y_hat, tau = as_arrays(y_hat=y_hat, tau=tau)
+        check(xp, "y_hat", y_hat, (y_hat >= 0) & (y_hat <= 1), "a probability in [0, 1]")
+        check(xp, "tau", tau, (tau > 0) & (tau <= 0.5), "in (0, 0.5]")
+    positive = y_hat * (1.0 - tau)
+    return positive / (positive + (1.0 - y_hat) * tau)
+
+
+def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
+    """The logit of z: ASTra and the z-transform (Eqs. 4–6) as one warp of the network's output.
+
+        g(x, b) = ln((e^s − 1)/(e^{s₀} − 1)),   s = ln(1 + b e^{bx})/b,   s₀ = s at x = 0
+
+    g(0) = 0, g rises with slope b far below 0 and slope 1 far above it, and b = 1 gives g = x. So z = σ(g), and predicting
+    1 when g ≥ 0, when z ≥ ½, when ŷ ≥ τ and when x ≥ 0 is one decision.
+
+    x: logits, any shape. b: slope ≥ 1, broadcast against x. Returns g.
+
+    >>> rebalanced_logit([-2.0, 0.0, 2.0], 7.396).round(3).tolist()
+    [-13.694, 0.0, 3.251]
+    """
+    xp, x, b = _checked_logits(x, b, xp)
+    bx = b * x
+    # Two forms of g, each far from cancellation on its side of bx = −4. They take the same three steps, log1p then expm1 then
+    # log, so the steps are shared and only their arguments are chosen.
+    far = bx < -4
+    negative = x < 0
+    rise = xp.where(negative, 0.0, x)
+    p = _odds(b * xp.exp(xp.where(far, bx, 0.0)), xp)
+    # u = e^{−|bx|} − 1, so that d = s − s₀ = max(x, 0) + ln(1 + u·b/(1+b) or u/(1+b))/b does not cancel near 0.
+    u = xp.expm1(minus_abs(bx, xp)) * (xp.where(negative, b, 1.0) / (1.0 + b))
+    s_or_d = rise + xp.log1p(xp.where(far, p, u)) / b
+    e = xp.expm1(xp.where(far | negative, s_or_d, -s_or_d))
+    s0 = xp.log1p(b) / b
+    odds0 = xp.expm1(s0)
+    near_g = xp.where(negative, 0.0, s_or_d) + xp.log1p(
+        xp.where(far, 0.0, e * xp.where(negative, -1.0 / xp.expm1(-s0), -1.0 / odds0))
+    )
+    far_g = bx + xp.log(xp.where(far, b * e / (p * odds0), 1.0))
+    g = xp.where(far, far_g, near_g)
+    # g is 0 only at x = 0; a subnormal x would round to it. The derivative there is that of the tangent.
+    return xp.where(g == 0, x * (-b / ((1.0 + b) * xp.expm1(-s0))), g)
+
+
+def slope_from_raw(beta: ArrayLike, *, xp: Any = None) -> Array:
+    """The slope b > 1 of an unconstrained β, the parameter that is learned.
+
+        b = 2 + β if β > 0, otherwise 1 + e^β                           (Eq. 7)
+
+    beta: any shape, any sign. Returns b ≥ 1, differentiable once at β = 0.
+
+    >>> slope_from_raw([0.0, 5.396]).tolist()
+    [2.0, 7.396]
+    """
+    if xp is None:
+        xp, beta = as_arrays(beta=beta)
+    return xp.where(beta > 0, 2.0 + beta, 1.0 + xp.exp(xp.where(beta > 0, 0.0, beta)))
+
+
+def raw_from_slope(b: ArrayLike, *, xp: Any = None) -> Array:
+    """The β of a slope b: the inverse of Eq. 7. b = 1, which no finite β reaches, gives ln(1e-30), whose slope rounds to 1.
+
+    >>> raw_from_slope([2.0, 7.396]).tolist()
+    [0.0, 5.396]
+    """
+    if xp is None:
+        xp, b = as_arrays(b=b)
+        check(xp, "b", b, xp.isfinite(b) & (b >= 1), SLOPE_RULE)
+    return xp.where(b > 2, b - 2.0, xp.log(xp.where(b > 2, 1.0, _odds(b - 1.0, xp))))
+
+
+def log_complement(x: Array, b: Array, xp: Any) -> Array:
+    """s = −ln(1 − ŷ) = ln(1 + b e^{bx})/b ≥ 0, with full relative accuracy at both ends. Arrays only, unchecked."""
+    q = xp.exp(minus_abs(b * x, xp))
+    return xp.where(x < 0, 0.0, x) + xp.log1p(xp.where(x < 0, b * q, (b - 1.0) + q)) / b
+
+
+def _odds(value: Array, xp: Any) -> Array:
+    return xp.where(value < TINY, TINY, value)
+
+
+def _checked_logits(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:
+    if xp is None:
+        xp, x, b = as_arrays(x=x, b=b)
+        check(xp, "b", b, xp.isfinite(b) & (b >= 1), SLOPE_RULE)
+    return xp, x, b

@@ -1,0 +1,102 @@
+"""What a caller passes, made into arrays of one namespace and one dtype, and checked.
+
+Every function of the core ends in `*, xp=None`. Left out, the namespace is found from the arrays, numbers and lists become
+arrays, and values out of range raise ValueError. Given (adapters do, in their inner loops), the arrays are used as they are:
+nothing is converted and nothing is checked.
+"""
+
+from __future__ import annotations
+
+import sys
+from numbers import Number
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+Array = Any  # an array of any namespace
+ArrayLike = Any  # an array, a number or a nested list of numbers
+Axis = int | tuple[int, ...] | None
+
+
+def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
+    """(xp, first, second, …): the named values as floating arrays that broadcast against each other; None stays None.
+
+    Numbers take the dtype of the arrays beside them, so float32 stays float32 beside 7.396 and beside np.float64(7.396).
+    """
+    given = {name: value if _is_number(value) else _as_array(name, value) for name, value in values.items()}
+    arrays = [value for value in given.values() if value is not None and not _is_number(value)]
+    try:
+        xp: Any = compat.array_namespace(*arrays) if arrays else np
+    except TypeError as error:
+        kinds = ", ".join(f"{name} is a {type(value).__name__}" for name, value in given.items() if value is not None)
+        raise TypeError(f"all arrays must come from one library, but {kinds}: convert them first") from error
+    dtype = _floating_dtype(xp, arrays)
+    device = compat.device(arrays[0]) if arrays else None
+
+    def cast(value: Any) -> Any:
+        if value is None:
+            return None
+        return xp.asarray(value, dtype=dtype, device=device) if _is_number(value) else xp.astype(value, dtype, copy=False)
+
+    cast_values = [cast(value) for value in given.values()]
+    _check_shapes({name: value.shape for name, value in zip(given, cast_values, strict=True) if value is not None})
+    return (xp, *cast_values)
+
+
+def namespace(*values: Array) -> tuple[Any, ...]:
+    """(xp, first, second, …): numbers as NumPy arrays, arrays as they are. TensorFlow's tensors are served by keras.ops."""
+    if all(_is_number(value) for value in values):
+        return (np, *(np.asarray(value, dtype=float)[()] for value in values))
+    if any(type(value).__module__.startswith(("tensorflow", "keras")) for value in values):
+        return (sys.modules["keras"].ops, *values)
+    return (compat.array_namespace(*values), *values)
+
+
+def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:
+    """ValueError naming the argument, the first value that breaks the rule, and the rule. Traced arrays pass unseen."""
+    if _is_traced(value) or bool(xp.all(ok)):
+        return
+    broken = xp.reshape(value, (-1,))[xp.reshape(~ok, (-1,))][0]
+    raise ValueError(f"{name} must be {rule}; found {broken.tolist() if hasattr(broken, 'tolist') else float(broken)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (Number, np.generic))
+
+
+def _as_array(name: str, value: ArrayLike) -> Any:
+    if value is None or compat.is_array_api_obj(value):
+        return value
+    try:
+        return np.asarray(value, dtype=None if hasattr(value, "dtype") else float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array or a number; found {value!r:.80}") from error
+
+
+def _floating_dtype(xp: Any, arrays: list[Any]) -> Any:
+    floating = [a for a in arrays if xp.isdtype(a.dtype, "real floating")] if arrays else []
+    if not floating:
+        return xp.asarray(0.0).dtype
+    return xp.result_type(*floating)
+
+
+def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
+    for name, shape in shapes.items():
+        if 0 in shape:
+            raise ValueError(f"{name} must hold at least one value; found shape {tuple(shape)}")
+    try:
+        np.broadcast_shapes(*(tuple(shape) for shape in shapes.values()))
+    except ValueError as error:
+        found = " and ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
+        raise ValueError(f"shapes must broadcast; found {found}") from error
+
+
+def _is_traced(value: Array) -> bool:
+    """Whether the values are not known yet: inside jax.jit, grad or vmap, torch.compile, torch.export or torch.vmap."""
+    if compat.is_jax_array(value):
+        return isinstance(value, sys.modules["jax"].core.Tracer)
+    if compat.is_torch_array(value):
+        torch = sys.modules["torch"]
+        return bool(torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(value))
+    return False

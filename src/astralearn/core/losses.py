@@ -1,0 +1,202 @@
+"""Losses on (rebalanced) logits, each with its closed-form gradient in the logit; LOSSES holds them by name.
+
+Every loss takes `(logits, y, sample_weight=None, *, axis=None)`: logits of any shape, labels 0 and 1 of the same shape, weights ≥ 0
+that broadcast to it, and what to reduce over (None: everything; 0: one loss per output column). The gradients take the same and
+return an array shaped as the logits. Weights multiply every sum, the class totals included. A class without weight counts as one
+correctly classified example (see `SoftConfusion`), so a batch of one class still teaches that class.
+
+Write m for the logit of being wrong (g for a negative, −g for a positive) and c = ln σ(−m) for the log-probability of being right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from astralearn.core.confusion import (
+    SoftConfusion,
+    count,
+    labelled,
+    mcc_scale,
+    ratio,
+    right_and_wrong,
+    signed,
+    soft_confusion,
+    without_empty_class,
+)
+from astralearn.core.curve import TINY
+from astralearn.core.inputs import Array, ArrayLike, Axis
+from astralearn.core.sigmoid import sigmoid, softplus
+
+
+class Loss(NamedTuple):
+    """A loss and its gradient: functions of (logits, y, sample_weight=None, *, axis=None, xp=None)."""
+
+    value: Callable[..., Array]
+    gradient: Callable[..., Array]
+
+
+def bce_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """Binary cross-entropy, the weighted mean of −c = ln(1 + e^m).
+
+    >>> round(float(bce_loss([-2.0, 0.0], [0, 1])), 4)
+    0.41
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    share = _shares(g, weight, axis, xp)
+    return xp.sum(share * softplus(signed(g, y), xp), axis=axis)
+
+
+def bce_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """∂BCE/∂gᵢ = wᵢ(zᵢ − yᵢ)/Σw, as ±σ(m), which does not cancel.
+
+    >>> bce_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
+    [0.0596, -0.25]
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    return _shares(g, weight, axis, xp) * (1.0 - 2.0 * y) * sigmoid(signed(g, y), xp)
+
+
+def gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """One minus the soft G-Mean: 1 − √(TPR·TNR) (Eq. 9), through the logarithms of both rates.
+
+    >>> round(float(gmn_loss([-2.0, 0.0], [0, 1])), 4)
+    0.3364
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    log_g_mean, _ = _log_g_mean(g, y, weight, axis, xp)
+    return xp.sum(-xp.expm1(log_g_mean), axis=axis)
+
+
+def gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """∂GMN/∂gᵢ = ∓½ G σ(mᵢ) pᵢ, − for a positive, where pᵢ is example i's share of its own class's TP or TN.
+
+    The shares are softmax weights of c, so nothing is 0/0 even where every positive sits at g = −200.
+
+    >>> gmn_gradient([-200.0, -201.0, 3.0], [1, 1, 0]).tolist()[0] < 0
+    True
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    log_g_mean, share = _log_g_mean(g, y, weight, axis, xp)
+    return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
+
+
+def f1_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """One minus the soft F1: (FP+FN)/(2TP+FP+FN).
+
+    >>> round(float(f1_loss([-2.0, 0.0], [0, 1])), 4)
+    0.3824
+    """
+    return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).f1
+
+
+def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """With D = 2TP+FP+FN: ∂J/∂TP = −2(D−TP)/D², ∂J/∂TN = −2TP/D².
+
+    >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
+    [0.0401, -0.2139]
+    """
+
+    def partials(c: SoftConfusion) -> tuple[Array, Array]:
+        union = 2.0 * c.tp + c.fp + c.fn
+        return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
+
+    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+
+
+def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """One minus the soft Matthews correlation, in [0, 2].
+
+    >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
+    0.5893
+    """
+    return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).mcc
+
+
+def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """With P = TP+FP, N = TN+FN and R = √(m₁m₀/PN): ∂MCC/∂TP = R/m₁ − ½MCC(1/P − 1/N), ∂MCC/∂TN = R/m₀ + ½MCC(1/P − 1/N).
+
+    >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
+    [0.1068, -0.2277]
+    """
+
+    def partials(c: SoftConfusion) -> tuple[Array, Array]:
+        counts_xp, c = without_empty_class(c)
+        scale, half = mcc_scale(c), 0.5 * c.mcc
+        shift = ratio(half, c.tp + c.fp, counts_xp) - ratio(half, c.tn + c.fn, counts_xp)
+        return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
+
+    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+
+
+def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """One minus the soft balanced accuracy: (FNR+FPR)/2.
+
+    >>> round(float(balanced_accuracy_loss([-2.0, 0.0], [0, 1])), 4)
+    0.3096
+    """
+    counts = soft_confusion(logits, y, sample_weight, axis=axis, xp=xp)
+    return 0.5 * (counts.fnr + counts.fpr)
+
+
+def balanced_accuracy_gradient(
+    logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None
+) -> Array:
+    """∂J/∂TP = −½/m₁, ∂J/∂TN = −½/m₀.
+
+    >>> balanced_accuracy_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
+    [0.0525, -0.125]
+    """
+
+    def partials(c: SoftConfusion) -> tuple[Array, Array]:
+        return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
+
+    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+
+
+LOSSES: dict[str, Loss] = {
+    "bce": Loss(bce_loss, bce_gradient),
+    "gmn": Loss(gmn_loss, gmn_gradient),
+    "f1": Loss(f1_loss, f1_gradient),
+    "mcc": Loss(mcc_loss, mcc_gradient),
+    "balanced_accuracy": Loss(balanced_accuracy_loss, balanced_accuracy_gradient),
+}
+
+
+def _gradient_through_counts(
+    partials: Callable[[SoftConfusion], tuple[Array, Array]], logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
+) -> Array:
+    """The gradient of J(TP, TN) at fixed class totals: ∂J/∂gᵢ = ±wᵢ zᵢ(1−zᵢ) times ∂J/∂TP or ∂J/∂TN, + for a positive."""
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    right, wrong = right_and_wrong(signed(g, y), xp)
+    _, counts = without_empty_class(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp))
+    by_tp, by_tn = partials(counts)
+    change = (y * by_tp - (1.0 - y) * by_tn) * (right * wrong)
+    return change if weight is None else weight * change
+
+
+def _shares(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:
+    """Each example's part of the total weight. Dividing before summing keeps the mean of huge losses finite."""
+    ones = xp.ones_like(g)
+    full = ones if weight is None else weight * ones
+    total = xp.sum(full, axis=axis, keepdims=True)
+    return full / xp.where(total > 0, total, 1.0)
+
+
+def _log_g_mean(g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
+    """ln √(TPR·TNR), and each example's share of its class's TP or TN."""
+    log_right = -softplus(signed(g, y), xp)
+    log_tpr, share_of_tp = _log_rate(log_right, y if weight is None else weight * y, axis, xp)
+    log_tnr, share_of_tn = _log_rate(log_right, 1.0 - y if weight is None else weight * (1.0 - y), axis, xp)
+    return 0.5 * (log_tpr + log_tnr), share_of_tp + share_of_tn
+
+
+def _log_rate(log_right: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
+    """ln(Σ w e^c / Σ w) by logsumexp, and the softmax shares w e^c / Σ w e^c; 0 and 0 where no weight is."""
+    present = weight > 0
+    peak = xp.max(xp.where(present, log_right, xp.min(log_right, axis=axis, keepdims=True)), axis=axis, keepdims=True)
+    total = xp.sum(weight, axis=axis, keepdims=True)
+    terms = weight / xp.where(total > 0, total, 1.0) * xp.exp(xp.where(present, log_right - peak, 0.0))
+    mean = xp.sum(terms, axis=axis, keepdims=True)
+    mean = xp.where(mean < TINY, TINY, mean)
+    return xp.where(total > 0, peak + xp.log(mean), 0.0), terms / mean
