@@ -9,4 +9,5 @@ from astralearn.core import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-__all__ = [*core.__all__, "__version__"]
+__all__ = ["__version__"]
+__all__ += core.__all__

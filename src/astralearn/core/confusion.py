@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import TINY
+from astralearn.core.curve import TINY, at_least
 from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, namespace
 from astralearn.core.sigmoid import minus_abs
 
@@ -18,7 +18,7 @@ class SoftConfusion(NamedTuple):
 
     >>> counts = SoftConfusion(tn=90, fp=10, fn=1, tp=4)
     >>> round(float(counts.g_mean), 4), round(float((counts + counts).mcc), 4)
-    (0.8485, 0.4488)
+    (0.8485, 0.4385)
     """
 
     tn: Array
@@ -26,7 +26,7 @@ class SoftConfusion(NamedTuple):
     fn: Array
     tp: Array
 
-    def __add__(self, other: object) -> SoftConfusion:  # type: ignore[override]  # a tuple's + would join eight counts
+    def __add__(self, other: object) -> SoftConfusion:  # a tuple's + would join eight counts
         if not isinstance(other, SoftConfusion):
             return NotImplemented
         return SoftConfusion(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
@@ -88,11 +88,11 @@ class SoftConfusion(NamedTuple):
         return 0.5 * (self.tpr + self.tnr)
 
     @property
-    def eratio(self) -> Array:
+    def e_ratio(self) -> Array:
         """FNR/FPR, Eq. 11: above 1 where positives are the harder class. FPR counts as at least 1e-30; 0/0 is 1."""
         xp, _ = without_empty_class(self)
         fnr, fpr = self.fnr, self.fpr
-        return xp.where(fnr == fpr, 1.0, fnr / xp.where(fpr < TINY, TINY, fpr))
+        return xp.where(fnr == fpr, 1.0, fnr / at_least(fpr, TINY, xp))
 
 
 def soft_confusion(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> SoftConfusion:
@@ -149,13 +149,13 @@ def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
 
 def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:
     """The namespace, and the counts with one correctly classified example in a class that has none."""
-    xp, tn, fp, fn, tp = namespace(*c)
-    return xp, SoftConfusion(tn=xp.where(tn + fp == 0, 1.0, tn), fp=fp, fn=fn, tp=xp.where(tp + fn == 0, 1.0, tp))
+    xp = namespace(*c)
+    return xp, c._replace(tn=xp.where(c.tn + c.fp == 0, 1.0, c.tn), tp=xp.where(c.tp + c.fn == 0, 1.0, c.tp))
 
 
 def ratio(part: Array, whole: Array, xp: Any) -> Array:
     """part/whole, 0 where the whole is 0."""
-    return part / xp.where(whole > 0, whole, 1.0) * xp.where(whole > 0, 1.0, 0.0)
+    return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
 
 def mcc_scale(c: SoftConfusion) -> Array:

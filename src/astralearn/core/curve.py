@@ -11,8 +11,12 @@ from typing import Any
 from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
 from astralearn.core.sigmoid import minus_abs
 
-# Stands in for 0 where only a ratio's limit matters. Below 1e-17 those ratios are at their limit already, and float32 holds 1e-30/b.
+# Stands in for 0 in a denominator or a logarithm that must stay finite; float32 holds it, and 1/TINY.
 TINY = 1e-30
+
+# The odds p = b e^{bx} stop here. Ratios such as ln(1+p)/p are at their limit to rounding, and float32 still holds p², by which
+# automatic differentiation divides.
+SMALLEST_ODDS = 1e-14
 
 SLOPE_RULE = "finite and at least 1 (b = 1 is the plain sigmoid)"
 
@@ -27,7 +31,7 @@ def astra(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> astra([-1.0, 0.0, 1.0], 7.396).round(4).tolist()
     [0.0006, 0.25, 0.7193]
     """
-    xp, x, b = _checked_logits(x, b, xp)
+    xp, x, b = checked_logits(x, b, xp)
     return -xp.expm1(-log_complement(x, b, xp))
 
 
@@ -37,7 +41,7 @@ def astra_complement(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> float(astra_complement(300.0, 2.0)) > 0
     True
     """
-    xp, x, b = _checked_logits(x, b, xp)
+    xp, x, b = checked_logits(x, b, xp)
     return xp.exp(-log_complement(x, b, xp))
 
 
@@ -111,26 +115,24 @@ def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     x: logits, any shape. b: slope ≥ 1, broadcast against x. Returns g.
 
     >>> rebalanced_logit([-2.0, 0.0, 2.0], 7.396).round(3).tolist()
-    [-13.694, 0.0, 3.251]
+    [-13.693, 0.0, 3.26]
     """
-    xp, x, b = _checked_logits(x, b, xp)
+    xp, x, b = checked_logits(x, b, xp)
     bx = b * x
     # Two forms of g, each far from cancellation on its side of bx = −4. They take the same three steps, log1p then expm1 then
     # log, so the steps are shared and only their arguments are chosen.
     far = bx < -4
     negative = x < 0
     rise = xp.where(negative, 0.0, x)
-    p = _odds(b * xp.exp(xp.where(far, bx, 0.0)), xp)
+    p = at_least(b * xp.exp(xp.where(far, bx, 0.0)), SMALLEST_ODDS, xp)
     # u = e^{−|bx|} − 1, so that d = s − s₀ = max(x, 0) + ln(1 + u·b/(1+b) or u/(1+b))/b does not cancel near 0.
     u = xp.expm1(minus_abs(bx, xp)) * (xp.where(negative, b, 1.0) / (1.0 + b))
     s_or_d = rise + xp.log1p(xp.where(far, p, u)) / b
     e = xp.expm1(xp.where(far | negative, s_or_d, -s_or_d))
     s0 = xp.log1p(b) / b
     odds0 = xp.expm1(s0)
-    near_g = xp.where(negative, 0.0, s_or_d) + xp.log1p(
-        xp.where(far, 0.0, e * xp.where(negative, -1.0 / xp.expm1(-s0), -1.0 / odds0))
-    )
-    far_g = bx + xp.log(xp.where(far, b * e / (p * odds0), 1.0))
+    near_g = xp.where(negative, 0.0, s_or_d) + xp.log1p(xp.where(far, 0.0, e * xp.where(negative, -1.0 / xp.expm1(-s0), -1.0 / odds0)))
+    far_g = bx + xp.log(xp.where(far, b * e / p, 1.0)) - xp.log(odds0)
     g = xp.where(far, far_g, near_g)
     # g is 0 only at x = 0; a subnormal x would round to it. The derivative there is that of the tangent.
     return xp.where(g == 0, x * (-b / ((1.0 + b) * xp.expm1(-s0))), g)
@@ -160,7 +162,7 @@ def raw_from_slope(b: ArrayLike, *, xp: Any = None) -> Array:
     if xp is None:
         xp, b = as_arrays(b=b)
         check(xp, "b", b, xp.isfinite(b) & (b >= 1), SLOPE_RULE)
-    return xp.where(b > 2, b - 2.0, xp.log(xp.where(b > 2, 1.0, _odds(b - 1.0, xp))))
+    return xp.where(b > 2, b - 2.0, xp.log(xp.where(b > 2, 1.0, at_least(b - 1.0, TINY, xp))))
 
 
 def log_complement(x: Array, b: Array, xp: Any) -> Array:
@@ -169,11 +171,13 @@ def log_complement(x: Array, b: Array, xp: Any) -> Array:
     return xp.where(x < 0, 0.0, x) + xp.log1p(xp.where(x < 0, b * q, (b - 1.0) + q)) / b
 
 
-def _odds(value: Array, xp: Any) -> Array:
-    return xp.where(value < TINY, TINY, value)
+def at_least(value: Array, floor: float, xp: Any) -> Array:
+    """max(value, floor); torch's maximum refuses numbers."""
+    return xp.where(value < floor, floor, value)
 
 
-def _checked_logits(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:
+def checked_logits(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:
+    """(xp, x, b) as arrays, the slope checked, unless `xp` is given."""
     if xp is None:
         xp, x, b = as_arrays(x=x, b=b)
         check(xp, "b", b, xp.isfinite(b) & (b >= 1), SLOPE_RULE)

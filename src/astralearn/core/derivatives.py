@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import TINY, _checked_logits, log_complement
+from astralearn.core.curve import SMALLEST_ODDS, at_least, checked_logits, log_complement
 from astralearn.core.inputs import Array, ArrayLike, as_arrays
 from astralearn.core.sigmoid import minus_abs
 
@@ -28,8 +28,8 @@ def astra_dx(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> float(astra_dx(0.0, 1.0))
     0.25
     """
-    xp, x, b = _checked_logits(x, b, xp)
-    sigma = xp.where(_is_deep(x, b, xp), xp.exp(_log_odds(x, b, xp)), _parts(x, b, xp).sigma)
+    xp, x, b = checked_logits(x, b, xp)
+    sigma = xp.where(_is_deep(x, b, xp), xp.exp(_log_odds(x, b, xp)), _sigma(_parts(x, b, xp)))
     return sigma * xp.exp(-log_complement(x, b, xp))
 
 
@@ -39,7 +39,7 @@ def rebalanced_logit_dx(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> rebalanced_logit_dx([-1e30, 0.0, 1e30], 2.0).round(4).tolist()
     [2.0, 1.5774, 1.0]
     """
-    xp, x, b = _checked_logits(x, b, xp)
+    xp, x, b = checked_logits(x, b, xp)
     return _dx(_parts(x, b, xp))
 
 
@@ -53,13 +53,13 @@ def rebalanced_logit_dx2(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array
     >>> rebalanced_logit_dx2([-1.0, 0.0, 1.0], 1.0).tolist()
     [-0.0, -0.0, -0.0]
     """
-    xp, x, b = _checked_logits(x, b, xp)
+    xp, x, b = checked_logits(x, b, xp)
     parts = _parts(x, b, xp)
     q, excess = parts.q, b - 1.0
     r = q / (1.0 + q)
     delta_below = excess * r * (_log1p_defect(excess * r, xp) - _log1p_defect(-r, xp)) / b
-    below = -b * xp.expm1(xp.where(parts.negative, delta_below, 0.0)) / ((1.0 + b * q) * parts.y_hat)
-    delta_above = (excess * (b * xp.where(parts.negative, 0.0, x) + xp.log1p(q)) - xp.log1p(excess / (1.0 + q))) / b
+    below = -b * xp.expm1(xp.where(parts.negative, delta_below, 0.0)) * parts.pull / (b * parts.y_hat)
+    delta_above = excess * (xp.where(parts.negative, 0.0, x) + xp.log1p(q) / b) - xp.log1p(excess / (1.0 + q)) / b
     above = (1.0 + q) * xp.exp(-parts.s) * xp.expm1(-delta_above) * _dx(parts)
     deep = -0.5 * (excess / b) * xp.exp(_log_odds(x, b, xp) + 2.0 * xp.log(b))
     return xp.where(_is_deep(x, b, xp), deep, _dx(parts) * xp.where(parts.negative, below, above))
@@ -73,7 +73,7 @@ def rebalanced_logit_db(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> float(rebalanced_logit_db(0.0, 2.0))
     0.0
     """
-    xp, x, b = _checked_logits(x, b, xp)
+    xp, x, b = checked_logits(x, b, xp)
     zero = xp.where(b < 0, b, 0.0)  # zeros of b's shape, which keras.ops can make too
     return _ds_db_over_y(_parts(x, b, xp), xp) - _ds_db_over_y(_parts(zero, b, xp), xp)
 
@@ -90,13 +90,15 @@ def slope_from_raw_dbeta(beta: ArrayLike, *, xp: Any = None) -> Array:
 
 
 class _Parts(NamedTuple):
-    """What the derivatives share. q stops at TINY, where every ratio of q, σ, s and ŷ is at its limit: nothing is 0/0."""
+    """What the derivatives share. Far below 0 the odds b e^{bx} stop at SMALLEST_ODDS, where every ratio is at its limit."""
 
     x: Array
     b: Array
     negative: Array
     q: Array  # e^{−|bx|}
-    sigma: Array  # σ(bx + ln b)
+    odds: Array  # b e^{bx} below 0, b above
+    pull: Array  # bσ/odds
+    lift: Array  # bŷ/odds
     rest: Array  # s − max(x, 0)
     s: Array
     y_hat: Array
@@ -105,11 +107,11 @@ class _Parts(NamedTuple):
 def _parts(x: Array, b: Array, xp: Any) -> _Parts:
     negative = x < 0
     q = xp.exp(minus_abs(b * x, xp))
-    q = xp.where(q < TINY, TINY, q)
-    odds = b * xp.where(negative, q, 1.0)
+    odds = xp.where(negative, at_least(b * q, SMALLEST_ODDS, xp), b)
     rest = xp.log1p(xp.where(negative, odds, (b - 1.0) + q)) / b
     s = xp.where(negative, 0.0, x) + rest
-    return _Parts(x, b, negative, q, odds / (xp.where(negative, 1.0, q) + odds), rest, s, -xp.expm1(-s))
+    y_hat = -xp.expm1(-s)
+    return _Parts(x, b, negative, q, odds, b / (xp.where(negative, 1.0, q) + odds), b * y_hat / odds, rest, s, y_hat)
 
 
 def _is_deep(x: Array, b: Array, xp: Any) -> Array:
@@ -122,14 +124,19 @@ def _log_odds(x: Array, b: Array, xp: Any) -> Array:
     return xp.where(_is_deep(x, b, xp), b * x + xp.log(b), -30.0)
 
 
-def _dx(parts: _Parts) -> Array:
-    return parts.sigma / parts.y_hat
+def _sigma(p: _Parts) -> Array:
+    return p.pull * p.odds / p.b
+
+
+def _dx(p: _Parts) -> Array:
+    return p.pull / p.lift
 
 
 def _ds_db_over_y(p: _Parts, xp: Any) -> Array:
-    # σx − s as (σ−1)x − rest above 0, where x and s agree to many digits.
-    pull = xp.where(p.negative, p.sigma, -p.q / (p.b + p.q)) / p.y_hat
-    return (pull * p.x + (p.sigma / p.b - p.rest) / p.y_hat) / p.b
+    # σx − s as (σ−1)x − rest above 0, where x and s agree to many digits; σ−1 is −q/(b+q) there.
+    of_x = xp.where(p.negative, p.pull, -p.q * p.pull / p.b) * p.x
+    constant = p.pull / p.b - p.rest / p.odds * p.b
+    return (of_x + constant) / (p.lift * p.b)
 
 
 def _log1p_defect(y: Array, xp: Any) -> Array:

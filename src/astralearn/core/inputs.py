@@ -44,13 +44,13 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
     return (xp, *cast_values)
 
 
-def namespace(*values: Array) -> tuple[Any, ...]:
-    """(xp, first, second, …): numbers as NumPy arrays, arrays as they are. TensorFlow's tensors are served by keras.ops."""
+def namespace(*values: Array) -> Any:
+    """The namespace of values used as they are: NumPy for numbers; keras.ops for TensorFlow's tensors, which have none."""
     if all(_is_number(value) for value in values):
-        return (np, *(np.asarray(value, dtype=float)[()] for value in values))
+        return np
     if any(type(value).__module__.startswith(("tensorflow", "keras")) for value in values):
-        return (sys.modules["keras"].ops, *values)
-    return (compat.array_namespace(*values), *values)
+        return sys.modules["keras"].ops
+    return compat.array_namespace(*values)
 
 
 def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:

@@ -24,7 +24,7 @@ from astralearn.core.confusion import (
     soft_confusion,
     without_empty_class,
 )
-from astralearn.core.curve import TINY
+from astralearn.core.curve import TINY, at_least
 from astralearn.core.inputs import Array, ArrayLike, Axis
 from astralearn.core.sigmoid import sigmoid, softplus
 
@@ -94,7 +94,7 @@ def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None
     """With D = 2TP+FP+FN: ∂J/∂TP = −2(D−TP)/D², ∂J/∂TN = −2TP/D².
 
     >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.0401, -0.2139]
+    [0.04, -0.2134]
     """
 
     def partials(c: SoftConfusion) -> tuple[Array, Array]:
@@ -108,7 +108,7 @@ def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     """One minus the soft Matthews correlation, in [0, 2].
 
     >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
-    0.5893
+    0.5882
     """
     return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).mcc
 
@@ -117,7 +117,7 @@ def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     """With P = TP+FP, N = TN+FN and R = √(m₁m₀/PN): ∂MCC/∂TP = R/m₁ − ½MCC(1/P − 1/N), ∂MCC/∂TN = R/m₀ + ½MCC(1/P − 1/N).
 
     >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.1068, -0.2277]
+    [0.1328, -0.2245]
     """
 
     def partials(c: SoftConfusion) -> tuple[Array, Array]:
@@ -197,6 +197,5 @@ def _log_rate(log_right: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Arr
     peak = xp.max(xp.where(present, log_right, xp.min(log_right, axis=axis, keepdims=True)), axis=axis, keepdims=True)
     total = xp.sum(weight, axis=axis, keepdims=True)
     terms = weight / xp.where(total > 0, total, 1.0) * xp.exp(xp.where(present, log_right - peak, 0.0))
-    mean = xp.sum(terms, axis=axis, keepdims=True)
-    mean = xp.where(mean < TINY, TINY, mean)
+    mean = at_least(xp.sum(terms, axis=axis, keepdims=True), TINY, xp)
     return xp.where(total > 0, peak + xp.log(mean), 0.0), terms / mean

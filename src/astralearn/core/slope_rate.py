@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from astralearn.core.curve import at_least
 from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
 
 
@@ -23,8 +24,8 @@ def slope_rate(
 
     rate: η_b > 0, any shape; the paper starts at `minimum`. e_ratio: FNR/FPR on the training rows (Eq. 11), broadcast.
 
-    >>> float(slope_rate(0.01, e_ratio=3.0)), float(slope_rate(0.01, e_ratio=0.3)), float(slope_rate(0.02, e_ratio=1.0))
-    (0.011, 0.01, 0.02)
+    >>> [round(float(slope_rate(0.02, e_ratio=e)), 4) for e in (3.0, 1.0, 0.3)]
+    [0.022, 0.02, 0.0198]
     """
     if xp is None:
         xp, rate, e_ratio = as_arrays(rate=rate, e_ratio=e_ratio)
@@ -33,7 +34,7 @@ def slope_rate(
         _check_bounds(minimum, maximum, growth, decay)
     faster, slower = growth * rate, decay * rate
     faster = xp.where(faster > maximum, maximum, faster)
-    slower = xp.where(slower < minimum, minimum, slower)
+    slower = at_least(slower, minimum, xp)
     return xp.where(e_ratio > 1, faster, xp.where(e_ratio < 1, slower, rate + xp.zeros_like(e_ratio)))
 
 

@@ -1,0 +1,160 @@
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from astralearn.core import LOSSES
+from namespaces import NAMESPACES
+from oracles import brute_gradient, brute_loss
+
+NAMES = list(LOSSES)
+DIFFERENTIABLE = [s for s in NAMESPACES if s.gradients]
+
+
+def data(n=60, seed=0, scale=3.0):
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n)
+    y[: max(2, n // 10)] = 1
+    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)
+
+
+def test_the_table_names_the_paper_losses():
+    assert NAMES == ["bce", "gmn", "f1", "mcc", "balanced_accuracy"]
+
+
+@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weighted):
+    g, y, w = (a.astype(dtype) for a in data())
+    weight = w if weighted else np.ones_like(w)
+    with space.double():
+        arguments = [space.asarray(a) for a in ((g, y, w) if weighted else (g, y))]
+        value = space.numpy(LOSSES[name].value(*arguments, **space.options))
+        gradient = space.numpy(LOSSES[name].gradient(*arguments, **space.options))
+    assert value.dtype == gradient.dtype == dtype
+    tight = dtype == np.float64
+    exact = float(brute_loss(name, g.tolist(), y.tolist(), weight.tolist()))
+    assert float(value) == pytest.approx(exact, rel=1e-12 if tight else 1e-5)
+    expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), weight.tolist()))
+    np.testing.assert_allclose(gradient, expected, rtol=1e-10 if tight else 1e-3, atol=1e-14 if tight else 1e-7)
+
+
+@pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", NAMES)
+def test_gradient_against_autodiff(space, name):
+    g, y, w = data(seed=1)
+    with space.double():
+        y, w = space.asarray(y), space.asarray(w)
+        (auto,) = space.gradients(lambda a: LOSSES[name].value(a, y, w, **space.options), (space.asarray(g),))
+        closed = LOSSES[name].gradient(space.asarray(g), y, w, **space.options)
+        np.testing.assert_allclose(space.numpy(auto), space.numpy(closed), rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+def test_gmn_gradient_is_exact_where_every_positive_is_lost(space):
+    g = np.asarray([-200.0, -201.0, -203.0, 1.0, -2.0, 0.5])
+    y = np.asarray([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    with space.double():
+        gradient = space.numpy(LOSSES["gmn"].gradient(space.asarray(g), space.asarray(y), **space.options))
+    np.testing.assert_allclose(gradient, _scaled_gmn_gradient(g, y), rtol=1e-11)
+    assert (gradient[:3] < 0).all()
+
+
+def _scaled_gmn_gradient(g, y):
+    """maths.md's formula in mpmath."""
+    with mp.workdps(120):
+        z = [1 / (1 + mp.exp(-mp.mpf(v))) for v in g.tolist()]
+        tp = sum(zi for zi, yi in zip(z, y, strict=True) if yi)
+        tn = sum(1 - zi for zi, yi in zip(z, y, strict=True) if not yi)
+        root = mp.sqrt(tp / int(y.sum()) * tn / int((1 - y).sum()))
+        return [float(-root * zi * (1 - zi) / tp / 2 if yi else root * zi * (1 - zi) / tn / 2) for zi, yi in zip(z, y, strict=True)]
+
+
+@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [0.0, 200.0, 1e4, 1e30])
+def test_extreme_logits_are_finite(space, name, dtype, scale):
+    g = np.asarray([-scale, scale, -scale, scale, -scale], dtype)
+    for labels in ([0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 1]):
+        y = np.asarray(labels, dtype)
+        with space.double(), np.errstate(under="ignore"):
+            arguments = space.asarray(g), space.asarray(y)
+            assert np.isfinite(space.numpy(LOSSES[name].value(*arguments, **space.options))).all()
+            assert np.isfinite(space.numpy(LOSSES[name].gradient(*arguments, **space.options))).all()
+            if space.gradients:
+                (auto,) = space.gradients(lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options), arguments[:1])
+                assert np.isfinite(space.numpy(auto)).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_a_batch_of_one_class_still_teaches_that_class(name, label):
+    g = np.asarray([-1.0, 0.5, 2.0])
+    y = np.full(3, label)
+    value, gradient = float(LOSSES[name].value(g, y)), LOSSES[name].gradient(g, y)
+    assert np.isfinite(value)
+    assert value > 0
+    assert (gradient * (1 - 2 * label) > 0).all()
+    step = 1e-6
+    numeric = [(LOSSES[name].value(g + step * e, y) - LOSSES[name].value(g - step * e, y)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_doubled_weight_is_a_duplicated_row(name):
+    g, y, _ = data(20, seed=3)
+    weight = np.ones(20)
+    weight[[0, 5]] = 2
+    again = np.concatenate([np.arange(20), [0, 5]])
+    loss = LOSSES[name]
+    assert float(loss.value(g, y, weight)) == pytest.approx(float(loss.value(g[again], y[again])), rel=1e-12)
+    long = loss.gradient(g[again], y[again])
+    np.testing.assert_allclose(loss.gradient(g, y, weight), long[:20] + np.isin(np.arange(20), [0, 5]) * long[:20], rtol=1e-10, atol=1e-16)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_without_weight_does_not_exist(name):
+    g, y, w = data(20, seed=4)
+    w[[1, 7]] = 0
+    keep = w > 0
+    loss = LOSSES[name]
+    assert float(loss.value(g, y, w)) == pytest.approx(float(loss.value(g[keep], y[keep], w[keep])), rel=1e-12)
+    gradient = loss.gradient(g, y, w)
+    np.testing.assert_allclose(gradient[keep], loss.gradient(g[keep], y[keep], w[keep]), rtol=1e-10, atol=1e-16)
+    assert (gradient[~keep] == 0).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_loss_per_column(name):
+    g, y, w = data(60, seed=5)
+    g, y, w = g.reshape(20, 3), np.tile(data(20)[1][:, None], 3), w.reshape(20, 3)
+    values, gradients = LOSSES[name].value(g, y, w, axis=0), LOSSES[name].gradient(g, y, w, axis=0)
+    for j in range(3):
+        assert values[j] == pytest.approx(float(LOSSES[name].value(g[:, j], y[:, j], w[:, j])), rel=1e-13)
+        np.testing.assert_allclose(gradients[:, j], LOSSES[name].gradient(g[:, j], y[:, j], w[:, j]), rtol=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e30, 1e30), st.booleans(), st.floats(0, 1e6)), min_size=1, max_size=12),
+    st.sampled_from(NAMES),
+    st.booleans(),
+)
+def test_nothing_finite_gives_nan_or_infinity(rows, name, single):
+    dtype = np.float32 if single else np.float64
+    with np.errstate(all="ignore"):
+        g, y, w = (np.asarray(column, dtype) for column in zip(*rows, strict=True))
+        if not w.sum() > 0:
+            return
+        assert np.isfinite(LOSSES[name].value(g, y, w))
+        assert np.isfinite(LOSSES[name].gradient(g, y, w)).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_labels_are_refused_by_value_and_gradient(name):
+    for function in LOSSES[name]:
+        with pytest.raises(ValueError, match=r"y must be 0 or 1; found 3\.0"):
+            function([0.0, 1.0], [0, 3])

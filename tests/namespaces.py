@@ -1,0 +1,56 @@
+"""The array libraries that the core must agree on: one table, which a new library joins to inherit every test."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_strict
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class Namespace:
+    name: str
+    asarray: Callable[[np.ndarray], Any]
+    xp: Any = None  # what to pass as xp=; None where it is found from the array
+    # d(sum of f)/d(argument), for each argument, by the library's own autodiff; None where it has none.
+    gradients: Callable[[Callable[..., Any], tuple[Any, ...]], tuple[Any, ...]] | None = None
+    flushes_subnormals: bool = False
+
+    def numpy(self, value: Any) -> np.ndarray:
+        return np.asarray(value.detach() if isinstance(value, torch.Tensor) else value)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {} if self.xp is None else {"xp": self.xp}
+
+    @contextlib.contextmanager
+    def double(self) -> Iterator[None]:
+        """JAX knows float64 only inside this context."""
+        with jax.enable_x64(True):
+            yield
+
+
+def jax_gradients(f: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return jax.grad(lambda *a: jnp.sum(f(*a)), argnums=tuple(range(len(arguments))))(*arguments)
+
+
+def torch_gradients(f: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    leaves = tuple(a.detach().clone().requires_grad_() for a in arguments)
+    return torch.autograd.grad(f(*leaves).sum(), leaves)
+
+
+NAMESPACES = [
+    Namespace("numpy", np.asarray),
+    Namespace("jax", jnp.asarray, gradients=jax_gradients, flushes_subnormals=True),
+    Namespace("torch", lambda a: torch.tensor(np.asarray(a)), gradients=torch_gradients),
+    Namespace("keras.ops", keras.ops.convert_to_tensor, xp=keras.ops, gradients=jax_gradients, flushes_subnormals=True),
+    Namespace("array_api_strict", array_api_strict.asarray),
+]
