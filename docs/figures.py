@@ -19,6 +19,7 @@ TAUS = (0.5, 0.25, 0.05, 0.01)
 def warp_figure() -> None:
     """g(x, b), its slope, and what one example contributes to BCE, for several thresholds."""
     x = np.linspace(-3, 5, 801)
+    plt.rcParams["axes.titlesize"] = 10
     figure, (value, slope, loss) = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
     for tau, color in zip(TAUS, plt.cm.viridis(np.linspace(0, 0.85, len(TAUS))), strict=True):
         b = astralearn.slope(tau)
