@@ -173,7 +173,9 @@ LOSSES: dict[str, Loss] = {
     "gmn": Loss(gmn_loss, gmn_gradient, lambda c: 1.0 - c.g_mean, _gmn_partials),
     "f1": Loss(f1_loss, f1_gradient, lambda c: 1.0 - c.f1, _f1_partials),
     "mcc": Loss(mcc_loss, mcc_gradient, lambda c: 1.0 - c.mcc, _mcc_partials),
-    "balanced_accuracy": Loss(balanced_accuracy_loss, balanced_accuracy_gradient, lambda c: 0.5 * (c.fnr + c.fpr), _balanced_accuracy_partials),
+    "balanced_accuracy": Loss(
+        balanced_accuracy_loss, balanced_accuracy_gradient, lambda c: 0.5 * (c.fnr + c.fpr), _balanced_accuracy_partials
+    ),
 }
 
 
