@@ -6,24 +6,25 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
+from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid, softplus
 from astralearn.engine.network import Architecture, initialise, predict_logits
-from astralearn.engine.rows import Fold
+from astralearn.preparation import Prepared, Rows, hold_out, prepare, scaled
 
-MERGED_UP_TO = 100_000  # rows; sorting more to find equal ones costs more than it saves
+if TYPE_CHECKING:
+    from astralearn.engine.training import Trained
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -68,7 +69,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     n_estimators : int
         Networks to train and average.
     class_weight : dict or "balanced", optional
-        Multiplies the sample weights. The soft G-Mean is balanced already; this is for `loss="bce"`.
+        With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, which class weights hardly touch: there a
+        dict {label: cost of a mistake} moves the decision to where z·cost is equal on both sides, and "balanced" changes nothing.
     n_jobs : int, optional
         Threads. None: all cores (one inside a joblib worker). The result does not depend on it.
     random_state : int, RandomState or None
@@ -84,8 +86,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     minority_class_ : the label treated as positive.
     slope_, threshold_ : array (n_estimators,): what each network learned.
     n_iter_ : int, epochs run.
-    history_ : dict of arrays (records,), the mean over the networks at about 200 epochs: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc", "e_ratio",
-        "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to "val_e_ratio". All scores are soft (Eq. 8).
+    history_ : dict of arrays (records,), the mean over the networks at about 200 epochs: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc",
+        "e_ratio", "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to "val_e_ratio". All scores are soft (Eq. 8).
     coefs_ : array (n_estimators, n_parameters), the networks' weights.
 
     Examples
@@ -189,22 +191,21 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: tuple[Any, Any] | None = None) -> Self:
-        """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0. validation: (X_val, y_val) to monitor and select on.
+        """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0.
 
-        Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
+        validation: (X_val, y_val) to monitor and select on, instead of a `validation_fraction`. Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
         """
-        X, y, weight = self._checked(X, y, sample_weight)
-        if validation is not None:
-            X_val = validate_data(self, validation[0], dtype=(np.float64, np.float32), reset=False)
-            held_out = (X_val, np.asarray(validation[1]), np.ones(len(X_val)))
-        else:
-            held_out = None
-        before = self._networks_so_far() if self.warm_start else None
-        job = _Job(self, (X, y, weight), held_out)
-        trained = _train([self], [job], before)
-        self._keep(job, trained, 0)
+        rows = self._checked(X, y, sample_weight)
+        seed = self._draw_seed()
+        prepared = self._prepared(rows, None if validation is None else self._checked_validation(*validation), seed)
+        trained = self._train([prepared], seed, getattr(self, "_state", None) if self.warm_start else None)
+        self._keep(prepared, trained, 0)
         if trained.interrupted:
-            self._warn_interrupted()
+            warnings.warn(
+                f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is fitted with what it had learned by then",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -214,46 +215,48 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         splits: (train, test) pairs of row indices, as scikit-learn's splitters give them, or (train, validation, test) triples. Each
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. Ctrl-C raises KeyboardInterrupt.
         """
-        X, y, weight = clone(self)._checked(X, y, sample_weight)
         splits = [tuple(np.asarray(part) for part in split) for split in splits]
-        if not splits or any(len(split) not in (2, 3) for split in splits):
-            found = sorted({len(split) for split in splits}) or "no split"
-            raise ValueError(f"splits must be (train, test) pairs or (train, validation, test) triples of row indices; found {found}")
-        models, jobs = [], []
+        lengths = {len(split) for split in splits}
+        if lengths not in ({2}, {3}):
+            raise ValueError(
+                f"splits must all be (train, test) pairs or all (train, validation, test) triples of row indices; found lengths {sorted(lengths)}"
+            )
+        everything = clone(self)
+        rows = everything._checked(X, y, sample_weight)
+        labels, seed = np.asarray(y), self._draw_seed()
+        models, parts = [], []
         for split in splits:
             model = clone(self)
-            rows = split[0]
-            model._checked(X[rows], y[rows], weight[rows])
-            held_out = (X[split[1]], y[split[1]], weight[split[1]]) if len(split) == 3 else None
+            model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
+            same = model.minority_class_ == everything.minority_class_
+            of_model = rows if same else Rows(rows.X, ~rows.positive, rows.weight)
+            parts.append(model._prepared(of_model.take(split[0]), of_model.take(split[1]) if len(split) == 3 else None, seed))
             models.append(model)
-            jobs.append(_Job(model, (X[rows], y[rows], weight[rows]), held_out))
-        trained = _train(models, jobs, None)
+        trained = self._train(parts, seed, None)
         if trained.interrupted:
             raise KeyboardInterrupt
-        for i, (model, job) in enumerate(zip(models, jobs, strict=True)):
-            model._keep(job, trained, i * self.n_estimators)
+        for i, (model, part) in enumerate(zip(models, parts, strict=True)):
+            model._keep(part, trained, i * self.n_estimators)
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The logit of the averaged z: above 0 predicts `classes_[1]`, which is the minority unless that sorts first. Shape (rows,)."""
-        wrong_side = self._minority_logit(X)
-        return wrong_side if self._minority_is_last() else -wrong_side
+        logit = self._minority_logit(X)
+        return logit if self._minority_is_last() else -logit
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row: the minority class where its z is at least ½."""
         is_minority = self._minority_logit(X) >= 0
-        check_is_fitted(self)
-        majority = self.classes_[0 if self._minority_is_last() else 1]
-        return np.where(is_minority, self.minority_class_, majority).astype(self.classes_.dtype)
+        return np.where(is_minority == self._minority_is_last(), self.classes_[1], self.classes_[0])
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """z and 1−z, in the order of `classes_`, (rows, 2): ½ is the decision, so they overstate the risk of a rare class (see `predict_risk`)."""
-        z = sigmoid(self._minority_logit(X), np)
-        return np.stack([1 - z, z] if self._minority_is_last() else [z, 1 - z], axis=1)
+        """z and 1−z in the order of `classes_`, (rows, 2). With the decision at ½, z overstates the risk of a rare class (`predict_risk`)."""
+        logit = self.decision_function(X)
+        return np.stack([sigmoid(-logit, np), sigmoid(logit, np)], axis=1)
 
     def predict_risk(self, X: Any) -> np.ndarray:
-        """The minority class's probability at the training prior, (rows,): σ(logit z − c), where c makes the mean over the training rows equal
-        the minority's share of them."""
+        """The minority's probability at the training prior, (rows,): σ(logit z − c), with the c for which its mean over the training rows
+        is the minority's share of them."""
         return sigmoid(self._minority_logit(X) - self.prior_shift_, np)
 
     def __sklearn_tags__(self) -> Any:
@@ -261,61 +264,132 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """X, y as arrays and weights with the class weights in; sets what scikit-learn expects of a fit, and who the minority is."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """The rows as arrays, with class weights in the weights where the loss feels them; sets what scikit-learn expects of a fit."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         check_classification_targets(y)
-        if type_of_target(y, input_name="y") != "binary" and len(np.unique(y)) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(y)} with {len(np.unique(y))} classes: "
-                "pick two of them, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
-            )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is not None:
+        if self.class_weight is not None and self.loss == "bce":
             weight = weight * compute_sample_weight(self.class_weight, y)
-        self.classes_, counts = np.unique(y[weight > 0], return_counts=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must contain two classes to tell apart; found one class only: {self.classes_.tolist()}")
-        self.minority_class_ = self.classes_[0 if counts[0] < counts[1] else 1]
+        self._set_classes(y, weight)
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
             raise ValueError(f"burn_in must be below epochs, or no epoch can be selected; found {self._burn_in()} and {self.epochs}")
-        return X, y, weight
+        return Rows(X, y == self.minority_class_, weight)
+
+    def _checked_validation(self, X: Any, y: Any) -> Rows:
+        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        y = np.asarray(y)
+        if len(y) != len(X):
+            raise ValueError(f"validation must have as many labels as rows; found {len(y)} and {len(X)}")
+        unknown = set(np.unique(y).tolist()) - set(self.classes_.tolist())
+        if unknown:
+            raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown)}")
+        return Rows(X, y == self.minority_class_, np.ones(len(X)))
+
+    def _set_classes(self, y: np.ndarray, weight: np.ndarray) -> None:
+        self.classes_, counts = np.unique(y[weight > 0], return_counts=True)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. y has {len(self.classes_)} classes: pick two of them, or wrap the classifier in "
+                "sklearn.multiclass.OneVsRestClassifier."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must contain two classes to tell apart; found one class only: {self.classes_.tolist()}")
+        self.minority_class_ = self.classes_[0 if counts[0] < counts[1] else 1]
+
+    def _remember_input(self, checked: Any, y: np.ndarray, weight: np.ndarray) -> None:
+        """What `_checked` sets, for a part of rows that another classifier has checked."""
+        self.n_features_in_ = checked.n_features_in_
+        if hasattr(checked, "feature_names_in_"):
+            self.feature_names_in_ = checked.feature_names_in_
+        self._set_classes(y, weight)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _prepared(self, rows: Rows, held_out: Rows | None, seed: int) -> Prepared:
+        if held_out is None and self.validation_fraction > 0:
+            rows, held_out = hold_out(rows, self.validation_fraction, seed)
+        if held_out is None and self.selection != "last":
+            raise ValueError(
+                f'selection="{self.selection}" needs validation rows: set validation_fraction, pass validation=(X_val, y_val), '
+                'or use selection="last"'
+            )
+        return prepare(rows, held_out, standardize=self.standardize)
 
     def _burn_in(self) -> int:
         return self.epochs // 10 if self.burn_in is None else self.burn_in
 
-    def _architecture(self) -> Architecture:
+    def _architecture(self, n_features: int) -> Architecture:
         sizes = self.hidden_layer_sizes
-        if sizes is None:
-            sizes = (math.ceil((self.n_features_in_ + 1) / 2),)
-        hidden = tuple(int(n) for n in np.atleast_1d(sizes))
+        hidden = (math.ceil((n_features + 1) / 2),) if sizes is None else tuple(int(n) for n in np.atleast_1d(np.asarray(sizes, int)))
         if any(n < 1 for n in hidden):
             raise ValueError(f"hidden_layer_sizes must be positive; found {hidden}")
-        return Architecture(self.n_features_in_, hidden)
+        return Architecture(n_features, hidden)
 
-    def _keep(self, job: _Job, trained: Any, start: int) -> None:
+    def _train(self, parts: list[Prepared], seed: int, states: list[dict[str, np.ndarray]] | None) -> Trained:
+        from astralearn.engine.training import Settings, State, train
+        from astralearn.progress import bar
+
+        architecture = self._architecture(parts[0].train.X.shape[1])
+        settings = Settings(
+            loss=self.loss,
+            astra=self.activation == "astra",
+            selection=self.selection,
+            sam=self.sam_on if self.sam_radius > 0 else "off",
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            slope_rate_min=self.slope_rate_min,
+            slope_rate_max=self.slope_rate_max,
+            burn_in=self._burn_in(),
+            alpha=self.alpha,
+            sam_radius=self.sam_radius,
+        )
+        networks = [initialise(architecture, np.random.default_rng([seed, k])) for k in range(self.n_estimators)]
+        held_out = [part.held_out for part in parts if part.held_out is not None]
+        with bar(self.verbose, self.epochs) as progress:
+            return train(
+                architecture,
+                [part.train for part in parts],
+                [i for i in range(len(parts)) for _ in networks],
+                np.stack(networks * len(parts)),
+                np.full(len(parts) * len(networks), float(slope(self.tau_init))),
+                settings,
+                validation=held_out or None,
+                states=None if states is None else [State(**state) for state in states],
+                n_jobs=joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
+                progress=progress,
+            )
+
+    def _keep(self, prepared: Prepared, trained: Trained, start: int) -> None:
         """Fitted state from the networks start … start + n_estimators of the stack."""
-        k = slice(start, start + self.n_estimators)
-        began = trained.n_epochs[k] > 0
-        learned = began if began.any() else np.ones_like(began)  # after Ctrl-C, networks that had not begun are left out
-        self.coefs_ = trained.parameters[k][learned]
-        self.hidden_layer_sizes_ = job.architecture.hidden
-        self.slope_ = trained.slope[k][learned] if self.activation == "astra" else np.ones(int(learned.sum()), trained.slope.dtype)
+        stack = slice(start, start + self.n_estimators)
+        begun = trained.n_epochs[stack] > 0
+        kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
+        self.hidden_layer_sizes_ = self._architecture(self.n_features_in_).hidden
+        self.coefs_ = trained.parameters[stack][kept]
+        self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_))
-        self.mean_, self.scale_ = job.mean, job.scale
-        self.n_iter_ = int(trained.n_epochs[k].max())
-        histories = [h for h in trained.history[k] if h]
-        shortest = min((len(h["epoch"]) for h in histories), default=0)
-        self.history_ = {name: np.mean([h[name][:shortest] for h in histories], axis=0) for name in histories[0]} if histories else {}
-        g = self._average(job.train.X)
-        self.prior_shift_ = _prior_shift(g, job.train.weight, float(np.average(job.train.y, weights=job.train.weight)))
+        self.mean_, self.scale_ = prepared.mean, prepared.scale
+        self.cost_shift_ = self._cost_shift()
+        self.n_iter_ = int(trained.n_epochs[stack].max())
+        histories = [history for history in trained.history[stack] if history]
+        length = min((len(history["epoch"]) for history in histories), default=0)
+        names = histories[0] if histories else ()
+        self.history_ = {name: np.mean([history[name][:length] for history in histories], axis=0) for name in names}
+        fold = prepared.train
+        self.prior_shift_ = _prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
         if self.warm_start:
-            self._state = [state._asdict() for state in trained.states[k]]
+            self._state = [state._asdict() for state in trained.states[stack]]
 
-    def _networks_so_far(self) -> list[Any] | None:
-        return getattr(self, "_state", None)
+    def _cost_shift(self) -> float:
+        """ln(cost of missing the minority / cost of a false alarm), by which a dict of class weights moves the decision."""
+        if self.loss == "bce" or not isinstance(self.class_weight, dict):
+            return 0.0
+        costs = [max(float(self.class_weight.get(label, 1.0)), TINY) for label in self.classes_]
+        return math.log(costs[1] / costs[0]) * (1 if self._minority_is_last() else -1)
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])
@@ -323,128 +397,14 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _minority_logit(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return self._average((X - self.mean_.astype(X.dtype)) / self.scale_.astype(X.dtype))
+        return self._average(scaled(X, self.mean_, self.scale_))
 
     def _average(self, X: np.ndarray) -> np.ndarray:
         """The logit of the mean over networks of z, for scaled rows, without ever rounding z to 0 or 1."""
         architecture = Architecture(self.n_features_in_, self.hidden_layer_sizes_)
         x = predict_logits(self.coefs_.astype(X.dtype), architecture, X)
         g = x if self.activation == "sigmoid" else rebalanced_logit(x, self.slope_.astype(X.dtype)[:, None], xp=np)
-        return _log_mean_exp(-softplus(-g, np)) - _log_mean_exp(-softplus(g, np))
-
-    def _warn_interrupted(self) -> None:
-        warnings.warn(
-            f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is fitted with what it had learned until then",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-
-class _Job:
-    """One classifier's rows, merged, scaled and labelled for the engine."""
-
-    def __init__(self, model: ASTraClassifier, train: tuple[Any, ...], held_out: tuple[Any, ...] | None) -> None:
-        self.architecture = model._architecture()
-        self.rng = check_random_state(model.random_state)
-        self.seed = int(self.rng.randint(np.iinfo(np.int32).max))
-        X, y, weight = train
-        positive = y == model.minority_class_
-        if held_out is None and model.validation_fraction > 0:
-            kept, away = _stratified(positive, model.validation_fraction, self.seed)
-            held_out = (X[away], y[away], weight[away])
-            X, positive, weight = X[kept], positive[kept], weight[kept]
-        if held_out is None and model.selection != "last":
-            raise ValueError(
-                f'selection="{model.selection}" needs validation rows: set validation_fraction, pass validation=(X_val, y_val), '
-                'or use selection="last"'
-            )
-        X, positive, weight = _merged(X, positive, weight)
-        self.mean, self.scale = _scaling(X, weight) if model.standardize else (np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        self.train = self._fold(X, positive, weight)
-        self.held_out = None
-        if held_out is not None:
-            unknown = set(np.unique(held_out[1])) - set(model.classes_)
-            if unknown:
-                raise ValueError(f"validation labels must be among {model.classes_.tolist()}; found {sorted(unknown)}")
-            self.held_out = self._fold(held_out[0], held_out[1] == model.minority_class_, held_out[2])
-
-    def _fold(self, X: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Fold:
-        scaled = ((X - self.mean.astype(X.dtype)) / self.scale.astype(X.dtype)).astype(np.float32)
-        return Fold(scaled, positive.astype(np.float32), weight.astype(np.float32))
-
-    def networks(self, n: int) -> list[np.ndarray]:
-        return [initialise(self.architecture, np.random.default_rng([self.seed, k])) for k in range(n)]
-
-
-def _train(models: list[ASTraClassifier], jobs: list[_Job], states: list[Any] | None) -> Any:
-    from astralearn.engine.training import Settings, State, train
-    from astralearn.progress import bar
-
-    model = models[0]
-    settings = Settings(
-        loss=model.loss,
-        astra=model.activation == "astra",
-        selection=model.selection,
-        sam=model.sam_on if model.sam_radius > 0 else "off",
-        epochs=model.epochs,
-        learning_rate=model.learning_rate,
-        slope_rate_min=model.slope_rate_min,
-        slope_rate_max=model.slope_rate_max,
-        burn_in=model._burn_in(),
-        alpha=model.alpha,
-        sam_radius=model.sam_radius,
-    )
-    parameters = np.stack([theta for job in jobs for theta in job.networks(model.n_estimators)])
-    with bar(model.verbose, model.epochs) as progress:
-        return train(
-            jobs[0].architecture,
-            [job.train for job in jobs],
-            [i for i in range(len(jobs)) for _ in range(model.n_estimators)],
-            parameters,
-            np.full(len(parameters), float(slope(model.tau_init))),
-            settings,
-            validation=[job.held_out for job in jobs] if jobs[0].held_out is not None else None,
-            states=None if states is None else [State(**state) for state in states],
-            n_jobs=joblib.effective_n_jobs(-1 if model.n_jobs is None else model.n_jobs),
-            progress=progress,
-        )
-
-
-def _stratified(positive: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    n = int(positive.sum())
-    if n < 2:
-        raise ValueError(
-            f"validation_fraction={fraction} needs at least two rows of the minority class, one to train and one to validate on; found {n}. "
-            "Set validation_fraction=0 to train on every row."
-        )
-    # At least one positive on each side, whatever the fraction.
-    rng = np.random.default_rng(seed)
-    away = np.zeros(len(positive), bool)
-    for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
-        take = min(len(members) - 1, max(1, round(fraction * len(members))))
-        away[rng.permutation(members)[:take]] = True
-    return np.flatnonzero(~away), np.flatnonzero(away)
-
-
-def _merged(X: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Equal rows of one class as one row with their weights added, in a fixed order; rows without weight left out.
-
-    The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to, or the same rows in another order.
-    """
-    X, positive, weight = (a[weight > 0] for a in (X, positive, weight))
-    if len(X) > MERGED_UP_TO:
-        return X, positive, weight
-    rows, inverse = np.unique(np.column_stack([positive, X]), axis=0, return_inverse=True)
-    return np.ascontiguousarray(rows[:, 1:]).astype(X.dtype), rows[:, 0] > 0, np.bincount(inverse.ravel(), weight)
-
-
-def _scaling(X: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of each feature; 1 for one that does not vary."""
-    total = weight.sum()
-    mean = weight @ X.astype(np.float64) / total
-    variance = weight @ np.square(X - mean) / total
-    varies = variance > np.square(np.finfo(X.dtype).eps * np.maximum(np.abs(mean), 1e-300)) * len(X)
-    return mean, np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), 1.0)
+        return _log_mean_exp(-softplus(-g, np)) - _log_mean_exp(-softplus(g, np)) + X.dtype.type(self.cost_shift_)
 
 
 def _log_mean_exp(a: np.ndarray) -> np.ndarray:
@@ -456,7 +416,7 @@ def _log_mean_exp(a: np.ndarray) -> np.ndarray:
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
     """The c for which the weighted mean of σ(g − c) is the prior, by bisection: it falls as c rises."""
     low, high = float(g.min()) - 50.0, float(g.max()) + 50.0
-    for _ in range(100):
+    for _ in range(60):
         middle = (low + high) / 2
         if np.average(sigmoid(g - middle, np), weights=weight) > prior:
             low = middle

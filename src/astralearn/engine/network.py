@@ -8,6 +8,7 @@ networks, or (K, features + 1, rows), one matrix for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Architecture:
     def shapes(self) -> tuple[tuple[int, int], ...]:
         """(units, inputs + 1) of each layer, the output layer last."""
         sizes = (self.n_features, *self.hidden, 1)
-        return tuple((units, inputs + 1) for inputs, units in zip(sizes, sizes[1:], strict=False))
+        return tuple((units, inputs + 1) for inputs, units in pairwise(sizes))
 
     @property
     def n_parameters(self) -> int:
@@ -36,7 +37,7 @@ class Architecture:
 
 def initialise(architecture: Architecture, rng: np.random.Generator, dtype: Any = np.float32) -> np.ndarray:
     """One network's parameters, (P,): He-normal hidden layers, Glorot-uniform output layer, biases 0."""
-    layers = []
+    layers: list[np.ndarray] = []
     for units, inputs in architecture.shapes:
         fan_in = inputs - 1
         if len(layers) < len(architecture.hidden):

@@ -61,7 +61,11 @@ def _of_class(fold: Fold, positive: bool) -> tuple[Fold, np.ndarray]:
 
 
 def chunking(n: int, most: int) -> tuple[int, int]:
-    """How many chunks of how many rows hold n rows, none longer than about `most`: even, and few different sizes for similar n."""
+    """How many chunks of how many rows hold n rows, none longer than about `most`.
+
+    Lengths are coarse, an eighth of a power of two and at least 32, so that folds of nearly one size are compiled once.
+    """
     n_chunks = -(-n // most)
-    grain = 8 if n <= 256 else 256
-    return n_chunks, -(-n // (n_chunks * grain)) * grain
+    length = -(-n // n_chunks)
+    grain = max(32, (1 << (length - 1).bit_length()) // 16)
+    return n_chunks, -(-length // grain) * grain

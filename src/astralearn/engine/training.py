@@ -204,7 +204,7 @@ def _run_all(
     architecture: Architecture, tasks: list[_Task], settings: Settings, n_jobs: int, progress: Callable[[Progress], None] | None
 ) -> tuple[list[tuple[State, dict[str, np.ndarray]]], bool]:
     control = _Control(deadline=time.monotonic() + settings.time_limit)
-    x64 = jax.config.jax_enable_x64
+    x64 = tasks[0].state.parameters.dtype == np.float64
 
     def run(index: int) -> tuple[State, dict[str, np.ndarray]]:
         with jax.enable_x64(x64):  # the flag is a thread's own
@@ -241,7 +241,7 @@ def _run_one(
     records: list[dict[str, np.ndarray]] = []
     with control.lock:  # one thread compiles, the others find it compiled
         data = jax.tree.map(jnp.asarray, task.rows)
-        state, _ = jax.block_until_ready(_segment()(jax.tree.map(jnp.asarray, task.state), data, hyper, np.int32(0), static=static))
+        state, _ = _segment()(jax.tree.map(jnp.asarray, task.state), data, hyper, np.int32(0), static=static)
     done = 0
     while done < settings.epochs and not control.stop.is_set() and time.monotonic() < control.deadline:
         n = min(step, settings.epochs - done)
