@@ -21,7 +21,7 @@ from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid, softplus
 from astralearn.engine.network import Architecture, initialise, predict_logits
-from astralearn.preparation import Prepared, Rows, hold_out, prepare, scaled
+from astralearn.preparation import Prepared, Rows, hold_out, prepare
 
 if TYPE_CHECKING:
     from astralearn.engine.training import Trained
@@ -193,7 +193,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: tuple[Any, Any] | None = None) -> Self:
         """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0.
 
-        validation: (X_val, y_val) to monitor and select on, instead of a `validation_fraction`. Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
+        validation: (X_val, y_val) to monitor and select on, instead of a `validation_fraction`.
+        Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
         """
         rows = self._checked(X, y, sample_weight)
         seed = self._draw_seed()
@@ -219,7 +220,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         lengths = {len(split) for split in splits}
         if lengths not in ({2}, {3}):
             raise ValueError(
-                f"splits must all be (train, test) pairs or all (train, validation, test) triples of row indices; found lengths {sorted(lengths)}"
+                "splits must all be (train, test) pairs or all (train, validation, test) triples of row indices; "
+                f"found lengths {sorted(lengths)}"
             )
         everything = clone(self)
         rows = everything._checked(X, y, sample_weight)
@@ -250,7 +252,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return np.where(is_minority == self._minority_is_last(), self.classes_[1], self.classes_[0])
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """z and 1−z in the order of `classes_`, (rows, 2). With the decision at ½, z overstates the risk of a rare class (`predict_risk`)."""
+        """z and 1−z in the order of `classes_`, (rows, 2). z is ½ at the decision, so it overstates a rare risk: see `predict_risk`."""
         logit = self.decision_function(X)
         return np.stack([sigmoid(-logit, np), sigmoid(logit, np)], axis=1)
 
@@ -330,7 +332,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return Architecture(n_features, hidden)
 
     def _train(self, parts: list[Prepared], seed: int, states: list[dict[str, np.ndarray]] | None) -> Trained:
-        from astralearn.engine.training import Settings, State, train
+        from astralearn.engine.training import Settings, Stack, State, train
         from astralearn.progress import bar
 
         architecture = self._architecture(parts[0].train.X.shape[1])
@@ -349,19 +351,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         )
         networks = [initialise(architecture, np.random.default_rng([seed, k])) for k in range(self.n_estimators)]
         held_out = [part.held_out for part in parts if part.held_out is not None]
+        stack = Stack(
+            architecture,
+            [part.train for part in parts],
+            [i for i in range(len(parts)) for _ in networks],
+            np.stack(networks * len(parts)),
+            np.full(len(parts) * len(networks), float(slope(self.tau_init))),
+            validation=held_out or None,
+            states=None if states is None else [State(**state) for state in states],
+        )
         with bar(self.verbose, self.epochs) as progress:
-            return train(
-                architecture,
-                [part.train for part in parts],
-                [i for i in range(len(parts)) for _ in networks],
-                np.stack(networks * len(parts)),
-                np.full(len(parts) * len(networks), float(slope(self.tau_init))),
-                settings,
-                validation=held_out or None,
-                states=None if states is None else [State(**state) for state in states],
-                n_jobs=joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
-                progress=progress,
-            )
+            n_jobs = joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+            return train(stack, settings, n_jobs=n_jobs, progress=progress)
 
     def _keep(self, prepared: Prepared, trained: Trained, start: int) -> None:
         """Fitted state from the networks start … start + n_estimators of the stack."""
@@ -372,7 +373,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.coefs_ = trained.parameters[stack][kept]
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_))
-        self.mean_, self.scale_ = prepared.mean, prepared.scale
+        self.mean_, self.scale_ = prepared.train.mean, prepared.train.scale
         self.cost_shift_ = self._cost_shift()
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
@@ -397,12 +398,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _minority_logit(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return self._average(scaled(X, self.mean_, self.scale_))
+        return self._average(X)
 
     def _average(self, X: np.ndarray) -> np.ndarray:
-        """The logit of the mean over networks of z, for scaled rows, without ever rounding z to 0 or 1."""
+        """The logit of the mean over networks of z, without ever rounding z to 0 or 1."""
         architecture = Architecture(self.n_features_in_, self.hidden_layer_sizes_)
-        x = predict_logits(self.coefs_.astype(X.dtype), architecture, X)
+        x = predict_logits(self.coefs_, architecture, X, self.mean_, self.scale_)
         g = x if self.activation == "sigmoid" else rebalanced_logit(x, self.slope_.astype(X.dtype)[:, None], xp=np)
         return _log_mean_exp(-softplus(-g, np)) - _log_mean_exp(-softplus(g, np)) + X.dtype.type(self.cost_shift_)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from astralearn.engine.network import BLOCK
 from astralearn.engine.rows import Fold
 
 MERGED_UP_TO = 100_000  # rows; sorting more to find equal ones costs more than it saves
@@ -23,23 +26,22 @@ class Rows:
         return Rows(self.X[rows], self.positive[rows], self.weight[rows])
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Scaled rows to train on, those held out (or None), and the scaling: (X − mean)/scale."""
+class Prepared(NamedTuple):
+    """What to train on, and what is held out, through the scaling of the training rows."""
 
     train: Fold
     held_out: Fold | None
-    mean: np.ndarray
-    scale: np.ndarray
 
 
 def prepare(train: Rows, held_out: Rows | None, *, standardize: bool) -> Prepared:
-    """The scaling is that of the training rows."""
     train = merged(train)
     n_features = train.X.shape[1]
     mean, scale = scaling(train) if standardize else (np.zeros(n_features), np.ones(n_features))
-    fold = _fold(train, mean, scale)
-    return Prepared(fold, None if held_out is None else _fold(held_out, mean, scale), mean, scale)
+
+    def fold(rows: Rows) -> Fold:
+        return Fold(rows.X, rows.positive, rows.weight, mean, scale)
+
+    return Prepared(fold(train), None if held_out is None else fold(held_out))
 
 
 def hold_out(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
@@ -62,7 +64,8 @@ def merged(rows: Rows) -> Rows:
 
     The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to, or the same rows in another order.
     """
-    rows = rows.take(rows.weight > 0)
+    if not np.all(rows.weight > 0):
+        rows = rows.take(rows.weight > 0)
     if len(rows.X) > MERGED_UP_TO:
         return rows
     distinct, inverse = np.unique(np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True)
@@ -71,18 +74,16 @@ def merged(rows: Rows) -> Rows:
 
 
 def scaling(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of each feature; 1 for one that does not vary."""
+    """Weighted mean and standard deviation of each feature, in float64; 1 for one that does not vary."""
     total = rows.weight.sum()
-    mean = rows.weight @ rows.X.astype(np.float64) / total
-    variance = rows.weight @ np.square(rows.X - mean) / total
-    varies = variance > np.square(np.finfo(rows.X.dtype).eps * np.maximum(np.abs(mean), 1e-300)) * len(rows.X)
+    mean = _weighted_sum(rows, lambda X: X) / total
+    variance = _weighted_sum(rows, lambda X: np.square(X - mean)) / total
+    varies = variance > np.square(np.finfo(rows.X.dtype).eps * np.abs(mean)) * len(rows.X)
     return mean, np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), 1.0)
 
 
-def scaled(X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """(X − mean)/scale in the dtype of X."""
-    return (X - mean.astype(X.dtype)) / scale.astype(X.dtype)
-
-
-def _fold(rows: Rows, mean: np.ndarray, scale: np.ndarray) -> Fold:
-    return Fold(scaled(rows.X, mean, scale).astype(np.float32), rows.positive.astype(np.float32), rows.weight.astype(np.float32))
+def _weighted_sum(rows: Rows, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Σ w·of(X), a block of rows at a time, so that nothing as large as X is made."""
+    blocks = range(0, len(rows.X), BLOCK)
+    parts = (rows.weight[start : start + BLOCK] @ of(rows.X[start : start + BLOCK].astype(np.float64)) for start in blocks)
+    return np.sum(list(parts), axis=0)

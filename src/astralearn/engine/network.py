@@ -15,6 +15,8 @@ import numpy as np
 
 from astralearn.core.inputs import Array
 
+BLOCK = 16_384  # rows predicted at once: what they need stays in the cache
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -105,8 +107,12 @@ def product_transposed(pulls: Array, inputs: Array, xp: Any) -> Array:
     return xp.einsum("kon,fn->kof" if inputs.ndim == 2 else "kon,kfn->kof", pulls, inputs)
 
 
-def predict_logits(parameters: np.ndarray, architecture: Architecture, X: np.ndarray) -> np.ndarray:
-    """x of every network for every row, (K, rows), in NumPy alone. X: (rows, features), scaled as in training."""
-    inputs = np.concatenate([X.T, np.ones((1, len(X)), X.dtype)])
-    logits, _, _ = forward(unflatten(parameters, architecture), inputs, architecture.leak, np)
-    return np.asarray(logits)
+def predict_logits(parameters: np.ndarray, architecture: Architecture, X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """x of every network for every row, (K, rows), in NumPy alone, a block of rows at a time. X: (rows, features), unscaled."""
+    layers = unflatten(parameters.astype(X.dtype), architecture)
+    logits = np.empty((len(parameters), len(X)), X.dtype)
+    for start in range(0, len(X), BLOCK):
+        block = ((X[start : start + BLOCK] - mean) / scale).astype(X.dtype).T
+        inputs = np.concatenate([block, np.ones((1, block.shape[1]), X.dtype)])
+        logits[:, start : start + BLOCK] = forward(layers, inputs, architecture.leak, np)[0]
+    return logits

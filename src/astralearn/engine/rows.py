@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,11 +15,13 @@ CHUNK_NUMBERS = 1 << 16
 
 @dataclass(frozen=True)
 class Fold:
-    """What one group of networks learns from: scaled rows (n, features), labels 0/1, weights ≥ 0, of one float dtype."""
+    """What a network learns from: rows (n, features), labels 0/1, weights, the scaling (X − mean)/scale through which it sees them."""
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
 
 
 class ClassRows(NamedTuple):
@@ -34,30 +37,57 @@ class ClassRows(NamedTuple):
 
 
 def pack(
-    folds: Sequence[Fold], validation: Sequence[Fold] | None, *, positive: bool, n_networks: int, chunk_numbers: int = CHUNK_NUMBERS
+    folds: Sequence[Fold],
+    validation: Sequence[Fold] | None,
+    *,
+    positive: bool,
+    n_networks: int,
+    dtype: Any = np.float32,
+    chunk_numbers: int = CHUNK_NUMBERS,
 ) -> ClassRows:
-    """The rows of one class, from one fold that all networks share or from one fold per network."""
-    parts = [[_of_class(fold, positive)] for fold in folds]
+    """The rows of one class, from one fold that all networks share or from one fold per network.
+
+    Rows are scaled on their way in, a chunk at a time: beside the caller's data there is this one copy.
+    """
+    parts = [[(fold, _of_class(fold, positive))] for fold in folds]
     for k, fold in enumerate(validation or ()):
-        parts[k].append(_of_class(fold, positive))
-    n_chunks, length = chunking(max(1, *(sum(len(rows) for _, rows in part) for part in parts), 1), max(256, chunk_numbers // n_networks))
-    n_features, dtype = folds[0].X.shape[1], folds[0].X.dtype
-    features = np.zeros((len(folds), n_features + 1, n_chunks, length), dtype)
-    weights = np.zeros((2 if validation else 1, len(folds), n_chunks * length), dtype)
-    features[:, -1] = 1
+        parts[k].append((fold, _of_class(fold, positive)))
+    n_chunks, length = chunking(max(1, *(sum(len(rows) for _, rows in part) for part in parts)), max(256, chunk_numbers // n_networks))
+    n_features = folds[0].X.shape[1]
+    features = aligned_zeros((n_chunks, len(folds), n_features + 1, length), dtype)
+    weights = [aligned_zeros((n_chunks, len(folds), length), dtype) for _ in ("training", "held out")]
+    features[:, :, -1] = 1
     for k, part in enumerate(parts):
         start = 0
-        for which, (fold, rows) in enumerate(part):
-            features[k, :-1].reshape(n_features, -1)[:, start : start + len(rows)] = fold.X[rows].T
-            weights[which, k, start : start + len(rows)] = fold.weight[rows]
+        for (fold, rows), weight in zip(part, weights, strict=False):
+            for c, place, some in _pieces(rows, start, length):
+                features[c, k, :-1, place] = ((fold.X[some] - fold.mean) / fold.scale).T
+                weight[c, k, place] = fold.weight[some]
             start += len(rows)
-    by_chunk = np.ascontiguousarray(np.moveaxis(features, 2, 0))
-    weight, *held_out = (np.ascontiguousarray(w.reshape(len(folds), n_chunks, length).swapaxes(0, 1)) for w in weights)
-    return ClassRows(by_chunk[:, 0] if len(folds) == 1 else by_chunk, weight, held_out[0] if held_out else None)
+    return ClassRows(features[:, 0] if len(folds) == 1 else features, weights[0], weights[1] if validation else None)
 
 
-def _of_class(fold: Fold, positive: bool) -> tuple[Fold, np.ndarray]:
-    return fold, np.flatnonzero((fold.y > 0.5) == positive)
+def _pieces(rows: np.ndarray, start: int, length: int) -> Iterator[tuple[int, slice, np.ndarray]]:
+    """(chunk, place in it, rows) for rows laid end to end from `start`."""
+    done = 0
+    while done < len(rows):
+        chunk, offset = divmod(start + done, length)
+        some = rows[done : done + length - offset]
+        yield chunk, slice(offset, offset + len(some)), some
+        done += len(some)
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros at an address that XLA takes as it is, without a copy of its own (a multiple of 64 bytes)."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    buffer = np.zeros(size + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + size].view(dtype).reshape(shape)
+
+
+def _of_class(fold: Fold, positive: bool) -> np.ndarray:
+    return np.flatnonzero((fold.y > 0.5) == positive)
 
 
 def chunking(n: int, most: int) -> tuple[int, int]:

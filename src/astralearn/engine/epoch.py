@@ -1,0 +1,193 @@
+"""One epoch of a group of networks, and the compiled loop over epochs: gradient, slope rate, selection, Adam's step.
+
+Everything here is traced by JAX; `training` calls it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from astralearn.core.confusion import SoftConfusion
+from astralearn.core.curve import slope_from_raw, threshold
+from astralearn.core.derivatives import slope_from_raw_dbeta
+from astralearn.core.slope_rate import slope_rate
+from astralearn.engine.network import Architecture, penalised
+from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out, loss_value
+from astralearn.engine.rows import ClassRows
+
+Array = Any
+
+MONITORED = ("fnr", "fpr", "g_mean", "mcc", "e_ratio")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train; the defaults are the paper's. Everything below the line may change without compiling anew."""
+
+    loss: str = "gmn"
+    astra: bool = True
+    selection: str = "last"  # or "fnr", "g_mean", "mcc": the epoch with the best soft score on the validation rows
+    sam: str = "off"  # or "all", "positives": whose loss the weights are perturbed to raise
+    # ---
+    epochs: int = 10_000
+    learning_rate: float = 0.001
+    slope_rate_min: float = 0.01
+    slope_rate_max: float = 0.5
+    burn_in: int = 1_000  # epochs before selection begins
+    alpha: float = 0.0  # L2 on the weights
+    sam_radius: float = 0.0
+    records: int = 200  # epochs kept in the history, about
+    time_limit: float = float("inf")  # seconds; training stops after the segment in which they run out
+
+
+class State(NamedTuple):
+    """Where training stands; `train` resumes from it to the bit. Leading axis: networks."""
+
+    parameters: Array
+    raw_slope: Array
+    rate: Array
+    mean: Array  # Adam's two moments, (K, P + 1): the parameters and the raw slope
+    square: Array
+    epoch: Array
+    best_parameters: Array
+    best_raw_slope: Array
+    best_score: Array
+    best_epoch: Array
+
+
+class Hyperparameters(NamedTuple):
+    """The numbers of Settings that the loop needs, as arrays: changing them compiles nothing."""
+
+    learning_rate: Array
+    slope_rate_min: Array
+    slope_rate_max: Array
+    burn_in: Array
+    alpha: Array
+    sam_radius: Array
+
+
+def hyperparameters(settings: Settings, dtype: Any) -> Hyperparameters:
+    return Hyperparameters(*(np.asarray(getattr(settings, name), dtype) for name in Hyperparameters._fields))
+
+
+class Static(NamedTuple):
+    """What the compiled code depends on, beside the shapes."""
+
+    architecture: Architecture
+    loss: str
+    astra: bool
+    selection: str
+    sam: str
+
+
+def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
+    return Static(architecture, settings.loss, settings.astra, settings.selection, settings.sam)
+
+
+@functools.cache
+def compiled_epochs() -> Callable[..., tuple[State, dict[str, Array]]]:
+    """`epochs`, compiled for one core: at these sizes XLA's own threads cost more than they give."""
+    options = {"xla_cpu_multi_thread_eigen": False} if jax.default_backend() == "cpu" else None
+    return jax.jit(epochs, static_argnames=("static",), compiler_options=options)
+
+
+def epochs(
+    state: State, rows: tuple[ClassRows, ClassRows], hyper: Hyperparameters, n: Array, *, static: Static
+) -> tuple[State, dict[str, Array]]:
+    """n epochs, and what is monitored, at the last of them. Only what the next epoch needs is computed in the loop."""
+    shapes = jax.eval_shape(lambda s: epoch(s, rows, hyper, static)[1], state)
+    seen = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], rows, hyper, static), (state, seen))
+    record = {
+        "epoch": seen.epoch,
+        **_monitored("", seen.loss, seen.counts),
+        "slope": seen.slope,
+        "threshold": threshold(seen.slope, xp=jnp),
+        "slope_rate": seen.rate,
+    }
+    if seen.validation is not None:
+        record |= _monitored("val_", *seen.validation)
+    return state, record
+
+
+class Seen(NamedTuple):
+    """What one epoch saw, before its step."""
+
+    epoch: Array
+    loss: Array
+    counts: SoftConfusion
+    validation: tuple[Array, SoftConfusion] | None
+    slope: Array
+    rate: Array
+
+
+def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
+    """One step of Adam down the gradient, with the slope at its own rate."""
+    architecture, loss, astra, selection, sam = static
+    slope = slope_from_raw(state.raw_slope, xp=jnp) if astra else None
+
+    def sums(parameters: Array) -> tuple[Sums, Sums]:
+        negatives, positives = (
+            class_sums(parameters, slope, rows, architecture, positive=positive, loss=loss)
+            for rows, positive in zip(data, (False, True), strict=True)
+        )
+        return negatives, positives
+
+    both = sums(state.parameters)
+    by_negatives, by_positives = gradients(*both, loss)
+    if sam != "off":
+        raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
+        length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
+        by_negatives, by_positives = gradients(*sums(state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)), loss)
+    gradient = by_negatives[0] + by_positives[0] + hyper.alpha * jnp.asarray(penalised(architecture)) * state.parameters
+    slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
+
+    counts = confusion(*both)
+    seen = Seen(
+        epoch=state.epoch,
+        loss=loss_value(*both, loss),
+        counts=counts,
+        validation=held_out(*both, loss),
+        slope=slope if slope is not None else jnp.ones_like(state.rate),
+        rate=slope_rate(state.rate, counts.e_ratio, minimum=hyper.slope_rate_min, maximum=hyper.slope_rate_max, xp=jnp),
+    )
+    both_gradients = jnp.concatenate([gradient, slope_gradient[:, None]], axis=1)
+    moments = optax.ScaleByAdamState(count=state.epoch[0], mu=state.mean, nu=state.square)
+    updates, moments = optax.scale_by_adam(eps=1e-7).update(both_gradients, moments)
+    next_state = State(
+        parameters=state.parameters - hyper.learning_rate * updates[:, :-1],
+        raw_slope=state.raw_slope - seen.rate * updates[:, -1] if astra else state.raw_slope,
+        rate=seen.rate,
+        mean=moments.mu,
+        square=moments.nu,
+        epoch=state.epoch + 1,
+        **_best(state, seen, hyper.burn_in, selection),
+    )
+    return next_state, seen
+
+
+def _monitored(prefix: str, loss: Array, counts: SoftConfusion) -> dict[str, Array]:
+    return {f"{prefix}loss": loss, **{f"{prefix}{name}": getattr(counts, name) for name in MONITORED}}
+
+
+def _best(state: State, seen: Seen, burn_in: Array, selection: str) -> dict[str, Array]:
+    """The parameters with the best validation score so far, the earliest of equals."""
+    kept = {name: getattr(state, name) for name in ("best_parameters", "best_raw_slope", "best_score", "best_epoch")}
+    if selection == "last" or seen.validation is None:
+        return kept
+    score = getattr(seen.validation[1], selection) * (1.0 if selection == "fnr" else -1.0)
+    better = (score < state.best_score) & (state.epoch >= burn_in)
+    return {
+        "best_parameters": jnp.where(better[:, None], state.parameters, state.best_parameters),
+        "best_raw_slope": jnp.where(better, state.raw_slope, state.best_raw_slope),
+        "best_score": jnp.where(better, score, state.best_score),
+        "best_epoch": jnp.where(better, state.epoch, state.best_epoch),
+    }
