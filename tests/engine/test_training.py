@@ -1,0 +1,218 @@
+import dataclasses
+import threading
+
+import numpy as np
+import pytest
+
+import torch_reference
+from astralearn.core import LOSSES
+from astralearn.engine.network import Architecture, initialise
+from astralearn.engine.rows import Fold
+from astralearn.engine.training import Settings, Stack, split, train
+
+FEATURES = 4
+PAPER = [("bce", False), ("gmn", False), ("bce", True), ("gmn", True)]
+
+
+def fold(n=150, positives=9, seed=0, dtype=np.float64, features=FEATURES):
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n)
+    y[:positives] = 1
+    X = rng.normal(size=(n, features)) + 1.5 * y[:, None]
+    order = rng.permutation(n)
+    return Fold(X[order].astype(dtype), y[order], rng.uniform(0.2, 2, n), np.zeros(features), np.ones(features))
+
+
+def stack(n_networks=3, dtype=np.float64, hidden=(3,), folds=None, validation=None, **extra):
+    architecture = Architecture(FEATURES, hidden)
+    folds = folds or [fold(dtype=dtype)]
+    parameters = np.stack([initialise(architecture, np.random.default_rng([7, k]), dtype) for k in range(n_networks)])
+    fold_of = [0] * n_networks if len(folds) == 1 else list(range(n_networks))
+    return Stack(architecture, folds, fold_of, parameters, np.full(n_networks, 7.396), validation=validation, **extra)
+
+
+def close(a, b, rtol):
+    np.testing.assert_allclose(a.parameters, b.parameters, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(a.slope, b.slope, rtol=rtol)
+
+
+@pytest.mark.parametrize(
+    ("loss", "astra", "dtype"),
+    [
+        *((*method, dtype) for method in PAPER for dtype in (np.float64, np.float32)),
+        *((loss, True, np.float64) for loss in ("f1", "mcc", "balanced_accuracy")),
+    ],
+)
+def test_agrees_with_pytorch_after_200_epochs(loss, astra, dtype):
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    s = stack(2, dtype)
+    trained = train(s, Settings(loss=loss, astra=astra, epochs=200))
+    for k in range(2):
+        f = s.folds[0]
+        parameters, slope = torch_reference.train(
+            s.architecture, f.X, f.y, f.weight, s.parameters[k], 7.396, loss=loss, astra=astra, epochs=200
+        )
+        np.testing.assert_allclose(trained.parameters[k], parameters, atol=tolerance)
+        if astra:
+            assert trained.slope[k] == pytest.approx(slope, rel=tolerance)
+
+
+@pytest.mark.parametrize("hidden", [(), (3,), (4, 3), (3, 2, 2)])
+def test_any_depth_agrees_with_pytorch(hidden):
+    s = stack(1, hidden=hidden)
+    f = s.folds[0]
+    trained = train(s, Settings(loss="gmn", epochs=50, alpha=0.01, learning_rate=0.01))
+    options = {"loss": "gmn", "astra": True, "epochs": 50, "learning_rate": 0.01, "alpha": 0.01}
+    parameters, _ = torch_reference.train(s.architecture, f.X, f.y, f.weight, s.parameters[0], 7.396, **options)
+    np.testing.assert_allclose(trained.parameters[0], parameters, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_chunks_change_only_rounding(loss):
+    s = stack(2, folds=[fold(900, 40)])
+    settings = Settings(loss=loss, epochs=60)
+    close(train(s, settings), train(s, settings, chunk_numbers=512), 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["bce", "gmn"])
+def test_group_size_changes_only_rounding(loss):
+    s = stack(4, folds=[fold(seed=k, n=140 + k) for k in range(4)], validation=[fold(seed=10 + k, n=60) for k in range(4)])
+    settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5)
+    alone, together = train(s, settings, group=1), train(s, settings, group=3)
+    close(alone, together, 1e-9)
+    np.testing.assert_array_equal(alone.chosen_epoch, together.chosen_epoch)
+
+
+def test_the_number_of_workers_changes_nothing():
+    s = stack(5, np.float32, folds=[fold(seed=k, dtype=np.float32) for k in range(5)])
+    one, two = train(s, Settings(epochs=100), n_jobs=1), train(s, Settings(epochs=100), n_jobs=3)
+    assert one.parameters.tobytes() == two.parameters.tobytes()
+    assert one.slope.tobytes() == two.slope.tobytes()
+    for a, b in zip(one.history, two.history, strict=True):
+        assert all(a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+def test_going_on_from_a_state_is_training_through():
+    s = stack(2, np.float32)
+    through = train(s, Settings(epochs=80))
+    half = train(s, Settings(epochs=40))
+    rest = train(dataclasses.replace(s, states=half.states), Settings(epochs=40))
+    assert through.parameters.tobytes() == rest.parameters.tobytes()
+    assert rest.n_epochs.tolist() == [80, 80]
+
+
+def test_rows_without_weight_teach_nothing():
+    f = fold()
+    weight = f.weight.copy()
+    weight[::3] = 0
+    kept = weight > 0
+    masked = stack(1, folds=[dataclasses.replace(f, weight=weight)])
+    cut = stack(1, folds=[dataclasses.replace(f, X=f.X[kept], y=f.y[kept], weight=f.weight[kept])])
+    close(train(masked, Settings(epochs=50)), train(cut, Settings(epochs=50)), 1e-10)
+
+
+def test_validation_is_watched_but_not_learned_from():
+    watched = stack(1, validation=[fold(seed=5)])
+    settings = Settings(epochs=50, records=10)
+    a, b = train(watched, settings), train(stack(1), settings)
+    close(a, b, 1e-12)
+    assert {"val_loss", "val_fnr", "val_g_mean", "val_mcc", "val_e_ratio", "val_fpr"} <= set(a.history[0])
+    assert not any(name.startswith("val_") for name in b.history[0])
+
+
+def test_history_is_what_the_core_counts():
+    from astralearn.core import rebalanced_logit, soft_confusion
+    from astralearn.engine.network import predict_logits
+
+    s = stack(1, validation=[fold(seed=5)])
+    history = train(s, Settings(epochs=1)).history[0]
+    for prefix, f in (("", s.folds[0]), ("val_", s.validation[0])):
+        x = predict_logits(s.parameters, s.architecture, f.X, f.mean, f.scale)[0]
+        counts = soft_confusion(rebalanced_logit(x, 7.396), f.y, f.weight)
+        for name in ("fnr", "fpr", "g_mean", "mcc", "e_ratio"):
+            assert history[prefix + name][0] == pytest.approx(float(getattr(counts, name)), rel=1e-9)
+        assert history[prefix + "loss"][0] == pytest.approx(1 - float(counts.g_mean), rel=1e-9)
+    assert history["epoch"].tolist() == [0]
+    assert history["slope"][0] == pytest.approx(7.396)
+    assert history["threshold"][0] == pytest.approx(0.25, abs=1e-4)
+
+
+def test_history_is_thinned():
+    history = train(stack(1), Settings(epochs=100, records=20)).history[0]
+    assert all(len(values) == 20 for values in history.values())
+    assert history["epoch"].tolist() == list(range(4, 100, 5))
+
+
+@pytest.mark.parametrize(("selection", "sign"), [("fnr", 1), ("g_mean", -1), ("mcc", -1)])
+def test_selection_keeps_the_best_epoch_after_the_burn_in(selection, sign):
+    s = stack(1, validation=[fold(seed=5)])
+    trained = train(s, Settings(loss="bce", epochs=120, selection=selection, burn_in=30, records=120, learning_rate=0.01))
+    scores = sign * trained.history[0][f"val_{selection}"]
+    expected = 30 + int(np.argmin(scores[30:]))
+    assert trained.chosen_epoch.tolist() == [expected]
+    np.testing.assert_allclose(
+        trained.parameters, train(s, Settings(loss="bce", epochs=expected, learning_rate=0.01)).parameters, rtol=1e-9
+    )
+
+
+def test_every_positive_lost_still_gives_a_gradient():
+    f = fold(dtype=np.float32)
+    s = stack(1, np.float32, hidden=(), folds=[f])
+    lost = dataclasses.replace(s, parameters=np.asarray([[0, 0, 0, 0, -30.0]], np.float32))  # g near -200
+    trained = train(lost, Settings(loss="gmn", epochs=300, learning_rate=0.1))
+    assert np.isfinite(trained.parameters).all()
+    assert trained.parameters[0, -1] > -30
+
+
+def test_sharpness_aware_step_is_the_gradient_at_the_perturbed_weights():
+    s = stack(1)
+    plain = train(s, Settings(epochs=5))
+    for sam in ("all", "positives"):
+        near = train(s, Settings(epochs=5, sam=sam, sam_radius=1e-9))
+        close(plain, near, 1e-6)
+        far = train(s, Settings(epochs=5, sam=sam, sam_radius=0.5))
+        assert np.isfinite(far.parameters).all()
+        assert np.abs(far.parameters - plain.parameters).max() > 1e-5
+
+
+def test_sharpness_aware_step_at_a_zero_gradient_is_finite():
+    s = stack(1, hidden=())
+    flat = dataclasses.replace(s, folds=[dataclasses.replace(s.folds[0], X=np.zeros_like(s.folds[0].X))])
+    assert np.isfinite(train(flat, Settings(epochs=3, sam="all", sam_radius=0.1)).parameters).all()
+
+
+def test_time_limit_ends_training_between_segments():
+    trained = train(stack(1), Settings(epochs=10_000_000, records=1_000_000, time_limit=0.5))
+    assert 0 < trained.n_epochs[0] < 10_000_000
+    assert not trained.interrupted
+
+
+def test_an_error_in_one_thread_reaches_the_caller():
+    with pytest.raises(RuntimeError, match="no more"):
+        train(stack(4), Settings(epochs=1000), n_jobs=2, progress=lambda p: (_ for _ in ()).throw(RuntimeError("no more")))
+
+
+def test_progress_is_told_every_segment():
+    told, main = [], threading.main_thread()
+    train(stack(1), Settings(epochs=50, records=10), progress=told.append)
+    assert [p.epoch for p in told] == list(range(5, 51, 5))
+    assert main.is_alive()
+    assert all(0 <= p.fnr <= 1 and 0 < p.threshold <= 0.5 and p.epochs == 50 for p in told)
+
+
+@pytest.mark.parametrize(
+    ("fold_of", "rows", "sizes"),
+    [
+        ([0], 1000, [1]),
+        ([0] * 4, 1000, [2, 2]),
+        ([0] * 4, 10**7, [2, 2]),
+        (list(range(50)), 16_000, [4] * 13),
+        (list(range(50)), 4_000, [7] * 8),
+        ([0, 0, 0, 1, 1, 1], 1000, [3, 3]),
+    ],
+)
+def test_groups_depend_on_the_data_alone(fold_of, rows, sizes):
+    groups = split(fold_of, rows)
+    assert {k for group in groups for k in group} == set(range(len(fold_of)))
+    assert len({len(group) for group in groups}) == 1
+    assert sum(map(len, groups)) <= sum(sizes)

@@ -1,0 +1,340 @@
+import copy
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from astralearn import ASTraClassifier
+from astralearn.core import LOSSES
+
+COMBINATIONS = [(loss, activation) for loss in LOSSES for activation in ("astra", "sigmoid")]
+IN_EVERY_RUN = [("gmn", "astra"), ("bce", "sigmoid")]
+
+
+def rare(n=400, positives=6, seed=0, features=3):
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n, int)
+    y[:positives] = 1
+    return rng.normal(size=(n, features)) + 2.5 * y[:, None], y
+
+
+def quick(**options):
+    return ASTraClassifier(**{"epochs": 60, "n_estimators": 2, "random_state": 0, **options})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = rare()
+    return quick(epochs=300).fit(X, y), X, y
+
+
+@pytest.mark.parametrize(
+    ("loss", "activation"),
+    [pytest.param(*c, marks=[] if c in IN_EVERY_RUN else [pytest.mark.long]) for c in COMBINATIONS],
+)
+def test_scikit_learn_contract(loss, activation):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn's own, about data it makes
+        results = check_estimator(ASTraClassifier(loss, activation, epochs=300, n_estimators=2, random_state=0), on_fail=None)
+    assert [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")] == []
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {"check_array_api_input"}
+
+
+def test_it_learns_the_rare_class(fitted):
+    model, X, y = fitted
+    assert (model.predict(X)[y == 1] == 1).all()
+    assert model.predict(X)[y == 0].mean() < 0.05
+
+
+def test_outputs_agree_with_each_other(fitted):
+    model, X, _ = fitted
+    g, proba = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-g)), rtol=1e-9)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(X), (g >= 0).astype(int))
+
+
+def test_probabilities_are_the_mean_of_the_networks(fitted):
+    model, X, _ = fitted
+    alone = []
+    for k in range(2):
+        one = copy.deepcopy(model)
+        one.coefs_, one.slope_ = model.coefs_[k : k + 1], model.slope_[k : k + 1]
+        alone.append(one.predict_proba(X)[:, 1])
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], np.mean(alone, axis=0), rtol=1e-6, atol=1e-12)
+
+
+def test_fitted_attributes(fitted):
+    model, _, _ = fitted
+    assert model.slope_.shape == model.threshold_.shape == (2,)
+    assert (model.slope_ >= 1).all()
+    assert ((model.threshold_ > 0) & (model.threshold_ <= 0.5)).all()
+    assert model.n_iter_ == 300
+    assert model.n_features_in_ == 3
+    lengths = {len(values) for values in model.history_.values()}
+    assert lengths == {150}
+    assert {"epoch", "loss", "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope", "threshold", "slope_rate"} == set(model.history_)
+    arrays = [v for v in vars(model).values() if hasattr(v, "dtype")]
+    assert all(isinstance(a, (np.ndarray, np.generic)) for a in arrays)
+
+
+def test_risk_is_calibrated_to_the_training_prior(fitted):
+    model, X, y = fitted
+    risk = model.predict_risk(X)
+    assert risk.mean() == pytest.approx(y.mean(), rel=1e-3)
+    order = np.argsort(model.decision_function(X))
+    assert (np.diff(risk[order]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "rare_label"),
+    [((0, 1), 1), ((1, 0), 0), ((-1, 1), 1), (("no", "fraud"), "fraud"), (("a", "b"), "b"), ((False, True), True), ((2.0, 7.0), 7.0)],
+)
+def test_the_rarer_class_is_the_positive_one_whatever_its_name(labels, rare_label):
+    X, y = rare()
+    named = np.asarray(labels)[y]
+    model = quick(epochs=300).fit(X, named)
+    assert model.minority_class_ == rare_label
+    assert (model.predict(X)[y == 1] == rare_label).all()
+    positive = list(model.classes_).index(rare_label)
+    assert (model.predict_proba(X)[y == 1, positive] >= 0.5).all()
+    assert ((model.decision_function(X)[y == 1] > 0) == bool(positive)).all()
+
+
+def test_with_equal_counts_the_class_that_sorts_last_is_positive():
+    X, y = rare(40, 20)
+    assert quick().fit(X, y).minority_class_ == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "bce", "activation": "sigmoid"}, {"validation_fraction": 0.3, "selection": "g_mean"}])
+def test_same_seed_same_bits_whatever_the_number_of_threads(options):
+    X, y = rare()
+    one, two = (quick(n_jobs=n, n_estimators=4, **options).fit(X, y) for n in (1, 2))
+    assert one.coefs_.tobytes() == two.coefs_.tobytes()
+    assert one.decision_function(X).tobytes() == two.decision_function(X).tobytes()
+
+
+def test_weights_rows_and_order():
+    X, y = rare()
+    weight = np.ones(len(X))
+    weight[[0, 100]] = 2
+    weight[7] = 0
+    again = np.random.default_rng(0).permutation(np.concatenate([np.delete(np.arange(len(X)), 7), [0, 100]]))
+    weighted, repeated = quick().fit(X, y, weight), quick().fit(X[again], y[again])
+    assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
+
+
+def test_class_weight_moves_the_decision():
+    X, y = rare()
+    plain, eager, loath = (quick(class_weight=w).fit(X, y) for w in (None, {0: 1, 1: 100}, {0: 100, 1: 1}))
+    np.testing.assert_allclose(eager.decision_function(X) - plain.decision_function(X), np.log(100), rtol=1e-6)
+    assert loath.predict(X).sum() <= plain.predict(X).sum() <= eager.predict(X).sum()
+    assert quick(class_weight="balanced").fit(X, y).coefs_.tobytes() == plain.coefs_.tobytes()
+    bce = [quick(loss="bce", class_weight=w).fit(X, y).predict(X).sum() for w in (None, "balanced")]
+    assert bce[0] <= bce[1]
+
+
+def test_float32_is_kept():
+    X, y = rare()
+    model = quick().fit(X.astype(np.float32), y)
+    assert model.predict_proba(X.astype(np.float32)).dtype == np.float32
+    assert model.predict_proba(X).dtype == np.float64
+
+
+def test_fit_many_is_many_fits():
+    X, y = rare(300, 12)
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    for options in ({"n_estimators": 1}, {"n_estimators": 2}, {"n_estimators": 1, "validation_fraction": 0.25, "selection": "fnr"}):
+        models = quick(**options).fit_many(X, y, splits)
+        assert len(models) == 4
+        for model, (train, test) in zip(models, splits, strict=True):
+            alone = quick(**options).fit(X[train], y[train])
+            np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
+
+
+def test_fit_many_with_validation_rows_of_the_callers_choice():
+    X, y = rare(300, 12)
+    fold = np.arange(300) % 5
+    splits = [(np.flatnonzero(fold > 1), np.flatnonzero(fold == 1), np.flatnonzero(fold == 0))]
+    options = {"selection": "fnr", "epochs": 100, "burn_in": 10}
+    (model,) = quick(**options).fit_many(X, y, splits)
+    train, validation, _ = splits[0]
+    alone = quick(**options).fit(X[train], y[train], validation=(X[validation], y[validation]))
+    np.testing.assert_allclose(model.coefs_, alone.coefs_, rtol=1e-3, atol=1e-4)
+    assert "val_fnr" in model.history_
+
+
+def test_paper_settings():
+    model = ASTraClassifier.paper("bce", "sigmoid", epochs=2_000)
+    assert (model.loss, model.activation, model.epochs, model.learning_rate) == ("bce", "sigmoid", 2_000, 0.001)
+    assert (model.selection, model.burn_in, model.n_estimators, model.tau_init) == ("fnr", 1_000, 1, 0.25)
+
+
+def test_warm_start_goes_on():
+    X, y = rare()
+    through = quick(epochs=80).fit(X, y)
+    model = quick(epochs=40, warm_start=True).fit(X, y)
+    model.fit(X, y)
+    assert model.n_iter_ == 80
+    assert model.coefs_.tobytes() == through.coefs_.tobytes()
+
+
+@pytest.mark.parametrize("dump", [pickle.dumps, lambda m: joblib.hash(m)], ids=["pickle", "joblib"])
+def test_state_is_plain(dump, fitted):
+    model, X, _ = fitted
+    assert dump(model) == dump(copy.deepcopy(model))
+    if dump is pickle.dumps:
+        assert pickle.loads(dump(model)).decision_function(X).tobytes() == model.decision_function(X).tobytes()
+
+
+def test_skops_round_trip(fitted):
+    skops = pytest.importorskip("skops.io")
+    model, X, _ = fitted
+    data = skops.dumps(model)
+    unknown = skops.get_untrusted_types(data=data)
+    assert unknown == ["astralearn.classifier.ASTraClassifier"]
+    assert skops.loads(data, trusted=unknown).decision_function(X).tobytes() == model.decision_function(X).tobytes()
+
+
+def test_predicts_without_jax(fitted, tmp_path):
+    model, X, _ = fitted
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps((model, X, model.decision_function(X))))
+    code = f"""
+        import pickle, sys
+        sys.modules["jax"] = sys.modules["optax"] = None
+        model, X, expected = pickle.load(open({str(path)!r}, "rb"))
+        assert (model.decision_function(X) == expected).all()
+        assert model.predict(X).sum() > 0
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+def test_data_frames_and_their_names():
+    X, y = rare()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = quick().fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c"]])
+    polars = pytest.importorskip("polars")
+    other = quick().fit(polars.DataFrame({name: frame[name].to_numpy() for name in frame}), y)
+    np.testing.assert_array_equal(model.coefs_, other.coefs_)
+
+
+def test_inside_scikit_learns_tools():
+    X, y = rare(200, 24)
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    pipe = make_pipeline(StandardScaler(), quick(epochs=30))
+    assert cross_validate(pipe, X, y, cv=cv, scoring="balanced_accuracy")["test_score"].mean() > 0.7
+    assert GridSearchCV(quick(epochs=30), {"loss": ["bce", "gmn"]}, cv=cv, n_jobs=2).fit(X, y).best_score_ > 0.8
+    assert CalibratedClassifierCV(quick(epochs=30), cv=cv).fit(X, y).predict_proba(X).shape == (200, 2)
+    assert TunedThresholdClassifierCV(quick(epochs=30), cv=cv).fit(X, y).predict(X).shape == (200,)
+    imblearn = pytest.importorskip("imblearn.pipeline")
+    from imblearn.under_sampling import RandomUnderSampler
+
+    assert imblearn.make_pipeline(RandomUnderSampler(random_state=0), quick(epochs=30)).fit(X, y).score(X, y) > 0.8
+
+
+def test_balanced_data_are_no_trouble():
+    X, y = load_breast_cancer(return_X_y=True)
+    scores = cross_validate(ASTraClassifier(random_state=0, epochs=300), X, y, cv=StratifiedKFold(3, shuffle=True, random_state=0))
+    assert scores["test_score"].mean() > 0.94
+
+
+def test_ctrl_c_leaves_a_fitted_classifier():
+    code = """
+        import warnings, numpy as np, sys
+        from astralearn import ASTraClassifier
+        rng = np.random.default_rng(0)
+        y = np.zeros(3000, int); y[:9] = 1
+        X = rng.normal(size=(3000, 3)) + 2 * y[:, None]
+        model = ASTraClassifier(epochs=10_000_000, random_state=0)
+        ASTraClassifier(epochs=5, random_state=0).fit(X, y)
+        print("ready", flush=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        print(caught[-1].message)
+        print(model.predict(X).shape, 0 < model.n_iter_ < 10_000_000)
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert re.search(r"fit was interrupted at epoch \d+ of 10000000; the classifier is fitted", out)
+    assert "(3000,) True" in out
+
+
+def test_progress_bar(capsys):
+    X, y = rare()
+    quick(verbose=1).fit(X, y)
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("epoch", "60/60", "loss", "FNR", "e-ratio", "τ"))
+    quick().fit(X, y)
+    assert capsys.readouterr().out == ""
+
+
+X_BAD, Y_BAD = rare()
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "y", "message"),
+    [
+        ({}, X_BAD, np.zeros(400), r"y must contain two classes to tell apart; found one class only: \[0\.0\]"),
+        ({}, X_BAD, np.arange(400) % 3, r"Only binary classification is supported\. y has 3 classes"),
+        ({"validation_fraction": 0.2}, X_BAD, np.eye(400)[0], r"validation_fraction=0\.2 needs at least two rows of the minority.*found 1"),
+        ({}, np.where(X_BAD > 2, np.nan, X_BAD), Y_BAD, r"Input X contains NaN"),
+        ({}, np.where(X_BAD > 2, np.inf, X_BAD), Y_BAD, r"Input X contains infinity"),
+        ({"loss": "hinge"}, X_BAD, Y_BAD, r"'loss' parameter of ASTraClassifier must be a str among \{.*'gmn'.*\}\. Got 'hinge'"),
+        ({"epochs": 0}, X_BAD, Y_BAD, r"'epochs' parameter of ASTraClassifier must be an int in the range \[1, inf\)\. Got 0"),
+        ({"tau_init": 0.7}, X_BAD, Y_BAD, r"'tau_init' parameter"),
+        ({}, X_BAD, Y_BAD[:-1], r"inconsistent numbers of samples: \[400, 399\]"),
+        ({"selection": "fnr"}, X_BAD, Y_BAD, r'selection="fnr" needs validation rows: set validation_fraction'),
+        ({"selection": "fnr", "validation_fraction": 0.3, "burn_in": 60}, X_BAD, Y_BAD, r"burn_in must be below epochs.*60 and 60"),
+        ({"slope_rate_min": 1.0}, X_BAD, Y_BAD, r"slope_rate_min must not exceed slope_rate_max; found 1\.0 and 0\.5"),
+        ({"hidden_layer_sizes": (3, 0)}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive; found \(3, 0\)"),
+    ],
+)
+def test_bad_input_has_its_own_message(options, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        quick(**options).fit(X, y)
+
+
+def test_more_bad_input(fitted):
+    model, X, y = fitted
+    with pytest.raises(ValueError, match="X has 2 features, but ASTraClassifier is expecting 3 features"):
+        model.predict(X[:, :2])
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        quick().fit(sparse.csr_matrix(X), y)
+    with pytest.raises(ValueError, match=r"validation labels must be among \[0, 1\]; found \[5\]"):
+        quick().fit(X, y, validation=(X, y + 5 * (y == 1) - (y == 1)))
+    with pytest.raises(ValueError, match="validation must have as many labels as rows"):
+        quick().fit(X, y, validation=(X, y[:-1]))
+    with pytest.raises(ValueError, match=r"splits must all be .* found lengths \[1\]"):
+        quick().fit_many(X, y, [(np.arange(10),)])
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        quick().fit(X, y, -np.ones(len(X)))
+
+
+def test_clone_keeps_the_parameters():
+    model = ASTraClassifier.paper("gmn", hidden_layer_sizes=(4, 2))
+    assert clone(model).get_params() == model.get_params()
