@@ -1,0 +1,81 @@
+"""The paper's Tables 1 and 2 beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from astralearn.datasets.problem import Problem
+from astralearn.report.comparison import failures
+from astralearn.report.tables import Cell, Table
+from astralearn.study import Record, by_method, recommend, standings, summarise
+from astralearn.study.paper import METHODS, TABLE_1, TABLE_2, TRIALS, Published
+from astralearn.study.scores import SCORES
+
+NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
+
+
+def data_table(problems: Sequence[Problem]) -> Table:
+    """Table 1: what was loaded beside what the paper prints."""
+    rows = []
+    for problem in problems:
+        paper = TABLE_1[problem.name]
+        ours = (f"{problem.imbalance_ratio:.2f}", str(problem.features), str(problem.rows), str(problem.positives))
+        printed = (f"{paper.imbalance_ratio:.2f}", str(paper.features), str(paper.rows), str(paper.positives))
+        rows.append([problem.name, *ours, "equal" if ours == printed else "differs: " + ", ".join(printed)])
+    return Table("Table 1: the problems", ["problem", "IR", "n_x", "m_tot", "m_1", "paper"], rows)
+
+
+def results_table(records: Sequence[Record]) -> Table:
+    """Table 2: our mean and deviation, the published mean, and whether ours lies in the published mean's 95% interval.
+
+    Bold: winners and ties among ours, marked as the paper marks them (p ≤ 0.05 against the best, without Holm).
+    """
+    problems = [name for name in TABLE_2 if any(record.problem == name for record in records)]
+    rows: list[list[Cell | str]] = []
+    inside = cells = 0
+    for problem in problems:
+        methods = by_method(records, problem)
+        summaries = {name: summarise(rows) for name, rows in methods.items()}
+        for score in SCORES:
+            wins = standings(methods, score, many=False)
+            row: list[Cell | str] = [problem, NAMES[score]]
+            for method in METHODS:
+                if method not in summaries:
+                    row += ["", ""]
+                    continue
+                mean, sd = getattr(summaries[method], score), getattr(summaries[method], f"{score}_sd")
+                published = TABLE_2[problem][score][method]
+                agrees = mean in published.interval
+                inside, cells = inside + agrees, cells + 1
+                row += [Cell(f"{mean:.3f} ({sd:.3f})", wins[method].wins), beside(published, agrees)]
+            rows.append(row)
+    columns = ["problem", "score", *(name for method in METHODS for name in (method, "paper"))]
+    return Table("Table 2: test performance beside the paper's", columns, rows, notes=_notes(records, inside, cells), left=2)
+
+
+def recommendations(records: Sequence[Record]) -> list[str]:
+    """For each problem the rung of the ladder our records recommend, in words."""
+    said = []
+    for problem in dict.fromkeys(record.problem for record in records):
+        advice = recommend(by_method(records, problem), many=False)
+        if advice:
+            said.append(f"{problem}: {advice}")
+    return said
+
+
+def beside(published: Published, agrees: bool) -> str:
+    """0.760 ✓, or where ours lies outside, 0.760 ✗ with the interval it missed."""
+    low, high = published.interval
+    return f"{published.mean:.3f} ✓" if agrees else f"{published.mean:.3f} ✗ [{low:.2f}, {high:.2f}]"
+
+
+def _notes(records: Sequence[Record], inside: int, cells: int) -> list[str]:
+    folds = len({(record.repetition, record.fold) for record in records})
+    summaries = [summarise(rows) for problem in dict.fromkeys(r.problem for r in records) for rows in by_method(records, problem).values()]
+    return [
+        f"{inside} of {cells} means lie inside the published mean's 95% interval (✓); ✗ gives the interval missed. "
+        f"Ours: n = {folds} folds. Published: taken as n = {TRIALS}, since the printed deviations are those of {TRIALS} "
+        "yes-or-no trials; intervals are Wilson's for hits, otherwise Student's from the printed deviation.",
+        "Bold: best, or not distinguishable from it (corrected resampled t-test, p > 0.05).",
+        *failures(summaries),
+    ]
