@@ -25,7 +25,6 @@ STYLE: Any = {
     "axes.grid": True,
     "grid.color": "0.9",
     "lines.linewidth": 1.8,
-    "legend.frameon": False,
     "svg.hashsalt": "astralearn",  # the same figure is the same file
     "savefig.dpi": 200,
 }
@@ -44,8 +43,7 @@ def figure_1() -> Figure:
         _line(derivative, place, x, astra_dx(x, b), f"τ = {tau}")
     curve.set(title="(a) ASTra", xlabel="x", ylabel="ASTra(x, b)", ylim=(-0.02, 1.02))
     derivative.set(title="(b) first derivative", xlabel="x", ylabel="d ASTra / dx", ylim=(0.0, None))
-    curve.legend(loc="upper left")
-    derivative.legend(loc="upper right")
+    _legend(figure, curve, columns=3)
     return figure
 
 
@@ -59,10 +57,10 @@ def figure_2() -> Figure:
         _line(panel, 1, x, -np.log(astra(x, b)), "target 1")
         end = float(np.log(np.expm1(b * np.log(2.0)) / b) / b)
         if end > 1e-9:
-            panel.axvspan(0.0, end, color="0.85", label=f"wrong order,\n0 < x < {end:.2f}")
+            panel.axvspan(0.0, end, color="0.85", label=f"wrong order, 0 < x < {end:.2f}")
         panel.axvline(0.0, color="0.5", linewidth=0.8)
         panel.set(title=f"({letter}) τ = {tau}", xlabel="x", ylabel="BCE of ŷ = ASTra(x, b)", ylim=(0.0, 4.0), xlim=(-2.0, 2.0))
-        panel.legend(loc="upper left")
+    _legend(figure, panels[-1], columns=3)
     return figure
 
 
@@ -76,7 +74,7 @@ def figure_3() -> Figure:
         panel.plot(y, 1.0 - z, color=COLOURS[place], linestyle=DASHES[place], linewidth=0.9, label=f"1 − z, τ = {tau}")
         panel.plot([tau], [0.5], "o", color=COLOURS[place], markersize=5)
     panel.set(xlabel="ŷ", ylabel="z(ŷ, τ)", xlim=(0.0, 1.0), ylim=(-0.02, 1.02))
-    panel.legend(loc="center right", fontsize=8)
+    _legend(figure, panel, columns=3)
     return figure
 
 
@@ -92,9 +90,9 @@ def figure_4(histories: Mapping[str, Sequence[History]], problem: str) -> Figure
     for place, (method, (epoch, ratio)) in enumerate(curves.items()):
         _line(panel, place, epoch, ratio, method)
     panel.axhline(1.0, color="0.5", linewidth=0.8)
-    panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio = FNR / FPR (soft, training rows)", title=f"{problem}, mean over folds")
+    panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio (FNR / FPR)", title=f"{problem}: training rows, mean over folds")
     panel.margins(x=0.0)
-    panel.legend(loc="best")
+    _legend(figure, panel, columns=4)
     return figure
 
 
@@ -121,8 +119,13 @@ FIXED: dict[str, Callable[[], Figure]] = {"figure-1": figure_1, "figure-2": figu
 
 def _figure(panels: int, *, width: float) -> tuple[Figure, list[Axes]]:
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width, 3.2), layout="constrained")
+        figure = Figure(figsize=(width, 3.4), layout="constrained")
         return figure, [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
+
+
+def _legend(figure: Figure, panel: Axes, *, columns: int) -> None:
+    """Below the panels, where it hides no curve."""
+    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
 
 
 def _line(panel: Axes, place: int, x: NDArray[Any], y: NDArray[Any], label: str) -> None:
