@@ -30,10 +30,16 @@ from astralearn.core.sigmoid import sigmoid, softplus
 
 
 class Loss(NamedTuple):
-    """A loss and its gradient: functions of (logits, y, sample_weight=None, *, axis=None, xp=None)."""
+    """A loss and its gradient: functions of (logits, y, sample_weight=None, *, axis=None, xp=None).
+
+    A loss that depends on the soft counts alone also has `of_counts`, its value as a function of a SoftConfusion, and `partials`,
+    (∂J/∂TP, ∂J/∂TN) at fixed class totals: all that whoever sums the counts over chunks, shards or workers needs.
+    """
 
     value: Callable[..., Array]
     gradient: Callable[..., Array]
+    of_counts: Callable[[SoftConfusion], Array] | None = None
+    partials: Callable[[SoftConfusion], tuple[Array, Array]] | None = None
 
 
 def bce_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -96,12 +102,7 @@ def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None
     >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.04, -0.2134]
     """
-
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        union = 2.0 * c.tp + c.fp + c.fn
-        return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(_f1_partials, logits, y, sample_weight, axis, xp)
 
 
 def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -119,14 +120,7 @@ def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.1328, -0.2245]
     """
-
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        counts_xp, c = without_empty_class(c)
-        scale, half = mcc_scale(c), 0.5 * c.mcc
-        shift = ratio(half, c.tp + c.fp, counts_xp) - ratio(half, c.tn + c.fn, counts_xp)
-        return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(_mcc_partials, logits, y, sample_weight, axis, xp)
 
 
 def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -147,19 +141,41 @@ def balanced_accuracy_gradient(
     >>> balanced_accuracy_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.0525, -0.125]
     """
+    return _gradient_through_counts(_balanced_accuracy_partials, logits, y, sample_weight, axis, xp)
 
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
 
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+def _gmn_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    xp, c = without_empty_class(c)
+    half = 0.5 * c.g_mean
+    return -half / at_least(c.tp, TINY, xp), -half / at_least(c.tn, TINY, xp)
+
+
+def _f1_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    _, c = without_empty_class(c)
+    union = 2.0 * c.tp + c.fp + c.fn
+    return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
+
+
+def _mcc_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    xp, c = without_empty_class(c)
+    scale, half = mcc_scale(c), 0.5 * c.mcc
+    shift = ratio(half, c.tp + c.fp, xp) - ratio(half, c.tn + c.fn, xp)
+    return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
+
+
+def _balanced_accuracy_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    _, c = without_empty_class(c)
+    return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
 
 
 LOSSES: dict[str, Loss] = {
     "bce": Loss(bce_loss, bce_gradient),
-    "gmn": Loss(gmn_loss, gmn_gradient),
-    "f1": Loss(f1_loss, f1_gradient),
-    "mcc": Loss(mcc_loss, mcc_gradient),
-    "balanced_accuracy": Loss(balanced_accuracy_loss, balanced_accuracy_gradient),
+    "gmn": Loss(gmn_loss, gmn_gradient, lambda c: 1.0 - c.g_mean, _gmn_partials),
+    "f1": Loss(f1_loss, f1_gradient, lambda c: 1.0 - c.f1, _f1_partials),
+    "mcc": Loss(mcc_loss, mcc_gradient, lambda c: 1.0 - c.mcc, _mcc_partials),
+    "balanced_accuracy": Loss(
+        balanced_accuracy_loss, balanced_accuracy_gradient, lambda c: 0.5 * (c.fnr + c.fpr), _balanced_accuracy_partials
+    ),
 }
 
 
@@ -169,8 +185,7 @@ def _gradient_through_counts(
     """The gradient of J(TP, TN) at fixed class totals: ∂J/∂gᵢ = ±wᵢ zᵢ(1−zᵢ) times ∂J/∂TP or ∂J/∂TN, + for a positive."""
     xp, g, y, weight = labelled(logits, y, sample_weight, xp)
     right, wrong = right_and_wrong(signed(g, y), xp)
-    _, counts = without_empty_class(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp))
-    by_tp, by_tn = partials(counts)
+    by_tp, by_tn = partials(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp))
     change = (y * by_tp - (1.0 - y) * by_tn) * (right * wrong)
     return change if weight is None else weight * change
 
