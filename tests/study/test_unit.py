@@ -95,6 +95,23 @@ def test_seeds_differ_between_folds_and_units_but_not_between_runs():
     assert counts(tried(1)) != counts(tried(2))
 
 
+def test_a_stack_that_takes_seeds_starts_every_fold_from_its_own():
+    seen = []
+
+    class Seeded(Stacked):
+        def fit_many(self, X, y, splits, sample_weight=None, random_states=None):
+            seen.append(random_states)
+            return super().fit_many(X, y, splits)
+
+    outcomes(Method("m", Seeded()), stack=4)
+    together = [seed for seeds in seen for seed in seeds]
+    assert [len(seeds) for seeds in seen] == [4, 4, 2]
+    assert len(set(together)) == 10
+    seen.clear()
+    outcomes(Method("m", Seeded()), stack=10)
+    assert seen == [together]  # however the folds are stacked
+
+
 def test_a_method_that_raises_has_missed_the_fold_and_says_why():
     data = problem(rows=101)  # folds of 20 or 21 test rows, so 81 or 80 learn
     splits, found = outcomes(Method("m", Raising()), data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Sequence
@@ -56,13 +57,20 @@ def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
     X, y, splits = _as_numbers(unit)
     started = time.perf_counter()
     if unit.method.stacks:
-        triples = [(s.train, s.validation, s.test) if unit.method.validates else (s.learn, s.test) for s in splits]
-        models = estimator.fit_many(X, y, triples)
+        roles = [(s.train, s.validation, s.test) if unit.method.validates else (s.learn, s.test) for s in splits]
+        models = estimator.fit_many(X, y, roles, **_own_seeds(unit, estimator))
     else:
         (split,) = splits
         models = [estimator.fit(X[split.learn], y[split.learn])]
     seconds = (time.perf_counter() - started) / len(splits)
     return [_tested(unit, model, X, y, split, seconds) for model, split in zip(models, splits, strict=True)]
+
+
+def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
+    """A seed for each fold of the stack, where `fit_many` takes them: otherwise all its folds start from the estimator's one seed."""
+    if "random_states" not in inspect.signature(estimator.fit_many).parameters:
+        return {}
+    return {"random_states": [seed_of(unit.seed, split.repetition, split.fold) for split in unit.splits]}
 
 
 def _tested(unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split: Split, seconds: float) -> Outcome:
