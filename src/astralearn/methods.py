@@ -116,6 +116,6 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "weighted MLP": _weighted,
     "RUSBoost": _rusboost,
     "EasyEnsemble": _easy_ensemble,
-    "BalancedForest": _balanced_forest,
+    "BalancedRF": _balanced_forest,
     "LightGBM": _lightgbm,
 }

@@ -8,11 +8,11 @@ from astralearn.datasets.problem import Problem
 from astralearn.report.tables import Cell, Table
 from astralearn.study import Record, Summary, by_method, standings, summarise, what_n_is
 
-COLUMNS = ("method", "G-Mean", "MCC", "found", "95%", "false alarms", "AP", "fit", "failed")
+COLUMNS = ("method", "G-Mean", "MCC", "found", "95%", "FPR", "AP", "fit")
 
 
 def comparison_table(problem: Problem, records: Sequence[Record]) -> Table:
-    """A row per method: G-Mean and MCC with deviations, positives found, false alarms, average precision, seconds a fit.
+    """A row per method: G-Mean and MCC with deviations, positives found, false positive rate, average precision, time of a fit.
 
     Bold: the best mean, and those that cannot be told from it at p ≤ 0.05 (corrected resampled t-test, Holm).
     """
@@ -29,7 +29,7 @@ def comparison_table(problem: Problem, records: Sequence[Record]) -> Table:
 def failures(summaries: Sequence[Summary]) -> list[str]:
     """What methods raised, a sentence per message."""
     return [
-        f"{s.method} failed on {count} of {s.folds} folds, which count as missed: {message}"
+        f"† {s.method} failed on {count} of {s.folds} folds, which count as missed: {message}"
         for s in summaries
         for message, count in s.errors
     ]
@@ -41,9 +41,8 @@ def seconds(value: float) -> str:
 
 
 def _row(s: Summary, *, is_best_g_mean: bool, is_best_mcc: bool) -> list[Cell | str]:
-    failed = sum(count for _, count in s.errors)
     return [
-        s.method,
+        s.method + (" †" if s.errors else ""),
         Cell(f"{s.g_mean:.3f} ({s.g_mean_sd:.3f})", is_best_g_mean),
         Cell(f"{s.mcc:.3f} ({s.mcc_sd:.3f})", is_best_mcc),
         f"{s.hits}/{s.trials}",
@@ -51,7 +50,6 @@ def _row(s: Summary, *, is_best_g_mean: bool, is_best_mcc: bool) -> list[Cell | 
         f"{100 * s.fpr:.2f}%",
         "" if s.average_precision is None else f"{s.average_precision:.3f}",
         seconds(s.fit_seconds),
-        str(failed) if failed else "",
     ]
 
 

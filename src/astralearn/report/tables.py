@@ -45,13 +45,17 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under a title; `left` columns hold words, the others numbers. notes: sentences below the table."""
+    """Rows of cells under a title; `left` columns hold words, the others numbers. notes: sentences below the table.
+
+    sections: the first column names a group of rows; on a terminal, where width is dear, it becomes a line above its group.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell | str]]
     notes: Sequence[str] = ()
     left: int = 1
+    sections: bool = False
 
     def cells(self) -> list[list[Cell]]:
         """Every row as Cells."""
@@ -59,15 +63,22 @@ class Table:
 
 
 def to_rich(table: Table) -> RichTable:
-    """For the terminal: winners in bold."""
+    """For the terminal, within 80 columns where the cells allow it; winners in bold."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=table.title, title_justify="left", caption="\n".join(table.notes) or None, caption_justify="left")
-    for place, name in enumerate(table.columns):
-        drawn.add_column(name, justify="left" if place < table.left else "right", overflow="fold")
+    notes = "\n".join(table.notes) or None
+    words = {"title": table.title, "caption": notes, "title_justify": "left", "caption_justify": "left"}
+    drawn = RichTable(**words, box=None, pad_edge=False, padding=(0, 1, 0, 0))  # type: ignore[arg-type]
+    dropped = int(table.sections)
+    for place, name in enumerate(table.columns[dropped:], start=dropped):
+        drawn.add_column(name, justify="left" if place < table.left else "right", no_wrap=True)
+    section = None
     for row in table.cells():
-        drawn.add_row(*(Text(cell.text, style="bold green" if cell.bold else "") for cell in row))
+        if table.sections and row[0].text != section:
+            section = row[0].text
+            drawn.add_row(Text(section, style="italic"))
+        drawn.add_row(*(Text(cell.text, style="bold green" if cell.bold else "") for cell in row[dropped:]))
     return drawn
 
 

@@ -35,13 +35,8 @@ def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] 
     on = {score: standings(rungs, score, many=many) for score in SCORES}
     unbeaten = [name for name in rungs if all(on[score][name].wins for score in SCORES)]
     chosen = unbeaten[0] if unbeaten else on["g_mean"][next(iter(rungs))].best
-    sentences = [
-        _advice(chosen, rungs, bool(unbeaten)),
-        *_below(chosen, rungs, on),
-        *_ties(chosen, unbeaten),
-        *_rivals(chosen, methods, rungs, many),
-    ]
-    return Recommendation(chosen, (*sentences, what_n_is(methods)))
+    reasons = [*_below(chosen, rungs, on), *_ties(chosen, on), *_rivals(chosen, methods, rungs, many)]
+    return Recommendation(chosen, (_advice(chosen, rungs, bool(unbeaten)), *reasons))
 
 
 def what_n_is(methods: Mapping[str, Sequence[Record]]) -> str:
@@ -77,9 +72,15 @@ def _beaten_by(score: str, standing: Standing, best_mean: float) -> str:
     return f"on {NAMES[score]} by {standing.best} ({standing.mean:.3f} against {best_mean:.3f}, {shown_p(standing.p_value)})"
 
 
-def _ties(chosen: str, unbeaten: Sequence[str]) -> list[str]:
-    higher = [name for name in unbeaten if name != chosen]
-    return [f"{_and(higher)} {'does' if len(higher) == 1 else 'do'} not differ significantly from the best either."] if higher else []
+def _ties(chosen: str, on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
+    """A rung with a better mean that is not proven better: few positives prove little, and a tie must not read as equality."""
+    said = []
+    for score in SCORES:
+        mine = on[score][chosen]
+        if mine.wins and mine.best != chosen and on[score][mine.best].mean - mine.mean >= 0.005:
+            better = f"{mine.best} has a better {NAMES[score]}, {on[score][mine.best].mean:.3f} against {mine.mean:.3f}"
+            said.append(f"{better}, which is not proven at n = {mine.n} ({shown_p(mine.p_value)}).")
+    return said
 
 
 def _rivals(chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping[str, object], many: bool) -> list[str]:
@@ -99,7 +100,3 @@ def _rivals(chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping
 def shown_p(p_value: float) -> str:
     """p = 0.031, or p < 0.001."""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
