@@ -125,7 +125,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     problem = _problem(options)
     folds = problem.positives if options.leave_one_positive_out else options.folds
     methods, absent = choose(options.methods.split(","), epochs=options.epochs)
-    plan = Plan([problem], methods, folds=folds, repetitions=options.repetitions, seed=options.seed, stack=25)
+    plan = Plan([problem], methods, folds=folds, repetitions=options.repetitions, seed=options.seed)
     plan.units()  # whatever is wrong with the data is said before anything else
     for note in [*problem.notes, *described(problem.X), *absent]:
         console.print(f"note: {note}", highlight=False, soft_wrap=True)
@@ -157,7 +157,7 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
         raise ValueError(f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}")
     problems = [load(name) for name in names]
     console.print(to_rich(first := data_table(problems)))
-    plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed, stack=25)
+    plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
     path = options.out / STUDY_FILE
     records = _run(plan, path, options, console)
     console.print(to_rich(second := results_table(records)))

@@ -30,6 +30,12 @@ def test_rows_without_a_target_are_left_out_and_said_to_be():
     assert problem.notes == ("1 rows without 't' were left out",)
 
 
+def test_infinite_numbers_are_missing_and_said_to_be():
+    problem = problem_from_frame(pd.DataFrame({"x": [1.0, np.inf, 3.0], "k": [-np.inf, 1, 2], "t": [0, 1, 0]}), "t", name="p")
+    np.testing.assert_array_equal(problem.X, [[1, np.nan], [np.nan, 1], [3, 2]])
+    assert problem.notes == ("2 infinite numbers are taken for missing",)
+
+
 def test_other_columns_keep_the_frame():
     problem = problem_from_frame(pd.DataFrame({"x": [1, 2, 3], "s": ["u", "v", "u"], "t": [0, 1, 0]}), "t", name="p")
     assert list(problem.X.columns) == ["x", "s"]

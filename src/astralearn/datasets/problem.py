@@ -80,20 +80,24 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
         )
     known = frame[target].notna()
     frame = frame[known]
-    notes = (f"{int((~known).sum())} rows without {target!r} were left out",) if not known.all() else ()
+    notes = [f"{int((~known).sum())} rows without {target!r} were left out"] if not known.all() else []
     labels = frame[target].map(_as_text)
     minority = _minority(labels, target, positive)
     others = sorted(set(labels) - {minority})
     features = frame.drop(columns=target)
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
+    infinite = int(np.isinf(features.select_dtypes("number").to_numpy(dtype=float, na_value=np.nan)).sum())
+    if infinite:
+        features = features.replace([np.inf, -np.inf], np.nan)
+        notes.append(f"{infinite} infinite numbers are taken for missing")
     all_numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes)
     return Problem(
         name=name,
         X=features.to_numpy(dtype=float, na_value=np.nan) if all_numbers else features.reset_index(drop=True),
         y=(labels == minority).to_numpy(dtype=np.int8),
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
-        notes=notes,
+        notes=tuple(notes),
     )
 
 

@@ -68,8 +68,8 @@ def to_rich(table: Table) -> RichTable:
     from rich.text import Text
 
     notes = "\n".join(table.notes) or None
-    words = {"title": table.title, "caption": notes, "title_justify": "left", "caption_justify": "left"}
-    drawn = RichTable(**words, box=None, pad_edge=False, padding=(0, 1, 0, 0))  # type: ignore[arg-type]
+    drawn = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn.caption, drawn.caption_justify = notes, "left"
     dropped = int(table.sections)
     for place, name in enumerate(table.columns[dropped:], start=dropped):
         drawn.add_column(name, justify="left" if place < table.left else "right", no_wrap=True)

@@ -36,7 +36,7 @@ class Plan:
     folds: int = 5
     repetitions: int = 10
     seed: int = 0
-    stack: int = 50
+    stack: int = 25
 
     def __post_init__(self) -> None:
         for kind, names in (("problem", [p.name for p in self.problems]), ("method", [m.name for m in self.methods])):
