@@ -52,8 +52,8 @@ def ran(capsys, *arguments):
 def test_compare_reads_a_file_and_recommends(cheap, table, tmp_path, capsys):
     code, out, err = ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 2, "--out", tmp_path / "out")
     assert (code, err) == (0, "")
-    assert "note: 1 column (country) are one-hot encoded" in out
-    assert "note: 1 missing numbers" in out
+    assert "missing as one of them: country" in out
+    assert "marked in a column of their own: 1" in out
     assert "note: LightGBM was left out" in out
     assert "cards: 8 positives (yes) among 201 rows, IR 24.1" in out
     assert "RUSBoost failed on" in out

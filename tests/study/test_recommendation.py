@@ -51,6 +51,13 @@ def test_a_better_mean_that_is_not_proven_is_not_hidden():
     assert "not proven" not in str(recommend(ladder(0.9, 0.9, 0.9, 0.9)))
 
 
+def test_a_rung_that_finds_nothing_is_not_recommended_for_want_of_proof():
+    few = {"BCE": folds("BCE", 0.0, n=5), "GMN": folds("GMN", 0.4, n=5)}
+    advice = recommend(few)
+    assert advice.method == "GMN"
+    assert "BCE found none of the positives." in advice.sentences
+
+
 def test_what_n_is():
     said = what_n_is(ladder(0.5, 0.5, 0.5, 0.5))
     assert said.startswith("n = 50 test folds per method (10 × 5), which test 50 positives in all")

@@ -44,7 +44,7 @@ def results_table(records: Sequence[Record]) -> Table:
                 inside.append(mean in published.interval)
                 row += [Cell(f"{mean:.3f} ({sd:.3f})", wins[score][method].wins), beside(published, inside[-1])]
             rows.append(row)
-    columns = ["problem", "method", *(name for score in SCORES for name in (NAMES[score], "paper"))]
+    columns = ["problem", "method", *(name for score in SCORES for name in (NAMES[score], f"paper {NAMES[score]}"))]
     notes = _notes(records, sum(inside), len(inside))
     return Table("Table 2: test performance beside the paper's", columns, rows, notes, left=2, sections=True)
 

@@ -41,16 +41,16 @@ def described(X: Any) -> list[str]:
     """What the encoder does with these columns, a sentence each; empty where there is nothing to do."""
     if not isinstance(X, pd.DataFrame):
         gaps = int(np.isnan(X).sum())
-        return [f"{gaps} missing numbers are filled with their column's median, and a column says where"] if gaps else []
+        return [f"missing numbers filled with their column's median, and marked in a column of their own: {gaps}"] if gaps else []
     numbers, dates, words = columns_by_kind(X)
     said = []
     if words:
-        said.append(f"{_listed(words)} are one-hot encoded, at most {MOST_CATEGORIES} categories each; a missing value is a category")
+        said.append(f"one-hot encoded, at most {MOST_CATEGORIES} categories a column, missing as one of them: {_listed(words)}")
     if dates:
-        said.append(f"{_listed(dates)} become days since 1970")
+        said.append(f"turned into days since 1970: {_listed(dates)}")
     gaps = int(X[[*numbers, *dates]].isna().sum().sum())
     if gaps:
-        said.append(f"{gaps} missing numbers are filled with their column's median, and a column says where")
+        said.append(f"missing numbers filled with their column's median, and marked in a column of their own: {gaps}")
     return said
 
 
@@ -76,5 +76,4 @@ def _as_words(frame: pd.DataFrame) -> Any:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return f"{len(names)} columns ({shown})" if len(names) > 1 else f"1 column ({shown})"
+    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -26,6 +26,8 @@ class Recommendation(NamedTuple):
 def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] = LADDER, many: bool = True) -> Recommendation | None:
     """The first rung that no other rung beats on G-Mean or MCC; where each is beaten on one of them, the rung with the best G-Mean.
 
+    A rung that found no positive at all is never chosen over one that found some: few positives may not prove it worse, but "if all of
+    the small number of positive instances are predicted wrongly, the model is effectively useless" (the paper, section 2.1).
     methods: a problem's records by method. Methods off the ladder do not decide, but are named where they beat the rung.
     None where no rung was run.
     """
@@ -33,9 +35,10 @@ def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] 
     if not rungs:
         return None
     on = {score: standings(rungs, score, many=many) for score in SCORES}
-    unbeaten = [name for name in rungs if all(on[score][name].wins for score in SCORES)]
+    useful = [name for name, records in rungs.items() if any(record.tp for record in records)] or list(rungs)
+    unbeaten = [name for name in useful if all(on[score][name].wins for score in SCORES)]
     chosen = unbeaten[0] if unbeaten else on["g_mean"][next(iter(rungs))].best
-    reasons = [*_below(chosen, rungs, on), *_ties(chosen, on), *_rivals(chosen, methods, rungs, many)]
+    reasons = [*_below(chosen, rungs, useful, on), *_ties(chosen, on), *_rivals(chosen, methods, rungs, many)]
     return Recommendation(chosen, (_advice(chosen, rungs, bool(unbeaten)), *reasons))
 
 
@@ -58,10 +61,13 @@ def _advice(chosen: str, rungs: Mapping[str, object], is_unbeaten: bool) -> str:
     return f"Use {chosen}: the least intervention on the ladder {' → '.join(rungs)} that no other rung beats."
 
 
-def _below(chosen: str, rungs: Mapping[str, object], on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
+def _below(chosen: str, rungs: Mapping[str, object], useful: Sequence[str], on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
     """Why each lower rung is not enough."""
     said = []
     for name in list(rungs)[: list(rungs).index(chosen)]:
+        if name not in useful:
+            said.append(f"{name} found none of the positives.")
+            continue
         beaten = [(score, on[score][name]) for score in SCORES if not on[score][name].wins]
         if beaten:
             said.append(f"{name} is beaten " + " and ".join(_beaten_by(score, s, on[score][s.best].mean) for score, s in beaten) + ".")
