@@ -1,9 +1,13 @@
 import builtins
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+from astralearn.datasets import load
 from astralearn.methods import LADDER, RIVALS, choose, paper_ladder
+from astralearn.study import Plan, read_histories, run
 from astralearn.study.paper import METHODS, PROTOCOL, QUICK
 
 
@@ -63,3 +67,20 @@ def test_absent_packages_are_named(monkeypatch):
 def test_unknown_names():
     with pytest.raises(ValueError, match=r"no such method: 'SVM'; there are BCE, GMN, .*and the groups ladder, rivals, all"):
         choose(["SVM"])
+
+
+def test_the_real_ladder_runs_through_the_study(tmp_path):
+    """The contract with ASTraClassifier: stacks of pairs and of triples, decisions, scores and monitored e-ratios."""
+    few = replace(PROTOCOL, epochs=30, burn_in=10)
+    for name, methods in {"practice": choose(["ladder", "weighted MLP"], epochs=30).methods, "paper": paper_ladder(few)}.items():
+        records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / name)
+        assert len(records) == 5 * len(methods)
+        assert {record.error for record in records} == {None}
+        assert all(record.average_precision is not None for record in records)
+        histories = read_histories(tmp_path / name, "digits")
+        assert set(histories) == {method.name for method in methods}
+        for folds in histories.values():
+            assert len(folds) == 5
+            assert all((np.diff(fold["epoch"]) > 0).all() and fold["e_ratio"].shape == fold["epoch"].shape for fold in folds)
+            assert all(25 <= fold["epoch"][-1] <= 30 for fold in folds)
+        assert ("val_fnr" in histories["GMN"][0]) == (name == "paper")

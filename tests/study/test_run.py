@@ -1,3 +1,4 @@
+import os
 import sqlite3
 import subprocess
 import sys
@@ -120,6 +121,7 @@ def test_two_processes_write_the_same_as_one(tmp_path):
     assert content(tmp_path / "two.sqlite") == content(tmp_path / "one.sqlite")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the script that kills forks its victims")
 @pytest.mark.parametrize(("kills", "jobs"), [(20, 1), pytest.param(3, 2, marks=pytest.mark.long)])
 def test_killed_at_random_moments_a_study_ends_as_if_it_had_run_through(tmp_path, kills, jobs):
     script = Path(__file__).parent / "kill_and_resume.py"
