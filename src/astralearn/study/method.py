@@ -17,8 +17,9 @@ class Method:
     """A classifier under the name it has in tables.
 
     estimator: any scikit-learn classifier; the study clones it, gives every `random_state` in it a seed, and uses its `fit_many`
-    where it has one, with `random_states`, a seed for each fold, where that takes them. validates: whether it is to be given a validation fold, in which case it must have `fit_many`, which takes
-    (train, validation, test) triples.
+    where it has one, with `random_states`, a seed for each fold, where that takes them.
+    validates: whether it is to be given a validation fold, in which case it must have `fit_many`, which takes (train, validation,
+    test) triples.
     """
 
     name: str
