@@ -133,14 +133,16 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     records = _run(plan, path, options, console)
     table = comparison_table(problem, records)
     advice = recommend(by_method(records, problem.name))
-    console.print(to_rich(table))
-    if advice:
-        console.print(f"\n{advice}", highlight=False)
+    written = ""
     if is_kept:
         sentences = list(advice.sentences) if advice else []
-        _write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name, console)
+        written = _write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name)
     else:
         _delete(path)
+    console.print(to_rich(table))
+    for text in (advice, written):
+        if text:
+            console.print(f"\n{text}", highlight=False)
     return 0
 
 
@@ -160,12 +162,12 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
     path = options.out / STUDY_FILE
     records = _run(plan, path, options, console)
-    console.print(to_rich(second := results_table(records)))
-    advice = recommendations(records)
-    for sentence in advice:
-        console.print(f"\n{sentence}", highlight=False)
+    second, advice = results_table(records), recommendations(records)
     shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
-    _write(options.out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown, console)
+    written = _write(options.out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
+    console.print(to_rich(second))
+    for text in [*advice, written]:
+        console.print(f"\n{text}", highlight=False)
     return 0
 
 
@@ -225,15 +227,9 @@ def _run(plan: Plan, path: Path, options: argparse.Namespace, console: Console) 
 
 
 def _write(
-    out: Path,
-    title: str,
-    tables: dict[str, Table],
-    sentences: list[str],
-    records: Sequence[Record],
-    path: Path,
-    problem: str,
-    console: Console,
-) -> None:
+    out: Path, title: str, tables: dict[str, Table], sentences: list[str], records: Sequence[Record], path: Path, problem: str
+) -> str:
+    """Every artefact, before anything is printed, so that a reader who leaves early costs no file. Returns what was written, in words."""
     from astralearn.report import artefacts, write_figures, write_records, write_report, write_tables
     from astralearn.study import LADDER, read_sessions
 
@@ -241,11 +237,12 @@ def _write(
     write_records(out, records)
     sessions = read_sessions(path)
     write_report(out, title, list(tables.values()), sentences, sessions[-1][1] if sessions else {})
+    said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {STUDY_FILE}"
     try:
         write_figures(out, path, problem, LADDER)
     except ImportError:
-        console.print(artefacts.NO_MATPLOTLIB)
-    console.print(f"\nWritten to {out}: report.md, tables (Markdown, CSV, LaTeX), figures (PNG, SVG), records.csv and {STUDY_FILE}")
+        return f"{said}; {artefacts.NO_MATPLOTLIB}"
+    return f"{said}, figures (PNG, SVG)"
 
 
 def _delete(path: Path) -> None:
