@@ -1,0 +1,250 @@
+"""The command line: `astralearn compare`, `astralearn reproduce`, `astralearn data`. Parses, calls, prints."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astralearn.datasets import (
+    CATALOGUE,
+    DEFAULT,
+    DataError,
+    MissingColumnError,
+    MissingFileError,
+    NotTwoClassesError,
+    Problem,
+    TooFewPositivesError,
+    UnavailableError,
+    UnreadableError,
+    cache_folder,
+    entry_named,
+    fetch_entry,
+    load,
+    problem_from_frame,
+    read_table,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from astralearn.report import Table
+    from astralearn.study import Plan, Record
+
+STUDY_FILE = "study.sqlite"
+USAGE, INTERRUPTED, STUDY = 2, 130, 9
+EXIT_CODES: dict[type[DataError], int] = {
+    MissingFileError: 3,
+    MissingColumnError: 4,
+    NotTwoClassesError: 5,
+    TooFewPositivesError: 6,
+    UnreadableError: 7,
+    UnavailableError: 8,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return USAGE
+    from rich.console import Console
+
+    from astralearn.study import StudyError
+
+    try:
+        return int(options.command(options, Console()))
+    except DataError as error:
+        return _failed(error, EXIT_CODES.get(type(error), 1))
+    except StudyError as error:
+        return _failed(error, STUDY)
+    except ValueError as error:
+        return _failed(error, USAGE)
+    except BrokenPipeError:  # the reader has gone, as `| head` does; nothing is left to say to it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - Python flushes it at exit
+        return 1
+
+
+def _failed(error: Exception, code: int) -> int:
+    print(f"astralearn: {error}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="astralearn", description="Learning from a handful of positives.")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands")
+
+    compare = commands.add_parser("compare", help="compare methods on your data, on the same folds, and recommend one")
+    compare.add_argument("data", nargs="?", default=DEFAULT, help="CSV, Parquet or ARFF file, or a name from `astralearn data list`")
+    compare.add_argument("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
+    compare.add_argument("--positive", metavar="VALUE", help="the target's positive value (default: the rarer of two)")
+    compare.add_argument("--methods", metavar="LIST", default="all", help="comma-separated: names, ladder, rivals, all (default: all)")
+    compare.add_argument("--folds", type=int, default=5)
+    compare.add_argument(
+        "--leave-one-positive-out", action="store_true", help="as many folds as positives: each is tested once a repetition"
+    )
+    compare.add_argument("--repetitions", type=int, default=5)
+    compare.add_argument("--epochs", type=int, help="of the networks (default: the classifier's)")
+    _shared(compare)
+    compare.set_defaults(command=_compare)
+
+    reproduce = commands.add_parser("reproduce", help="redo the paper's tables and figures beside the published numbers")
+    reproduce.add_argument("--quick", action="store_true", help="the same artefacts in about a minute, with few epochs and repetitions")
+    reproduce.add_argument("--problems", metavar="LIST", help="comma-separated (default: all five)")
+    _shared(reproduce)
+    reproduce.set_defaults(command=_reproduce, out=Path("astralearn-reproduction"))
+
+    data = commands.add_parser("data", help="the catalogue of problems").add_subparsers(title="commands", required=True)
+    listed = data.add_parser("list", help="one line per problem, with where its file was found")
+    listed.set_defaults(command=_data_list)
+    fetched = data.add_parser("fetch", help="download what is not on this machine")
+    fetched.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    fetched.set_defaults(command=_data_fetch)
+    return parser
+
+
+def _shared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where tables, figures and the study's file go")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes at once (default: one per core)")
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def _compare(options: argparse.Namespace, console: Console) -> int:
+    from astralearn.methods import choose
+    from astralearn.report import comparison_table, to_rich
+    from astralearn.study import Plan, by_method, recommend
+    from astralearn.study.encoding import described
+
+    problem = _problem(options)
+    folds = problem.positives if options.leave_one_positive_out else options.folds
+    methods, absent = choose(options.methods.split(","), epochs=options.epochs)
+    plan = Plan([problem], methods, folds=folds, repetitions=options.repetitions, seed=options.seed)
+    plan.units()  # whatever is wrong with the data is said before anything else
+    for note in [*problem.notes, *described(problem.X), *absent]:
+        console.print(f"note: {note}", highlight=False, soft_wrap=True)
+    path, is_kept = _study_path(options.out, plan)
+    records = _run(plan, path, options, console)
+    table = comparison_table(problem, records)
+    advice = recommend(by_method(records, problem.name))
+    written = ""
+    if is_kept:
+        sentences = list(advice.sentences) if advice else []
+        written = _write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name)
+    else:
+        _delete(path)
+    console.print(to_rich(table))
+    for text in (advice, written):
+        if text:
+            console.print(f"\n{text}", highlight=False)
+    return 0
+
+
+def _reproduce(options: argparse.Namespace, console: Console) -> int:
+    from astralearn.methods import paper_ladder
+    from astralearn.report import data_table, recommendations, results_table, to_rich
+    from astralearn.study import Plan
+    from astralearn.study.paper import PROTOCOL, QUICK, TABLE_2
+
+    protocol = QUICK if options.quick else PROTOCOL
+    names = options.problems.split(",") if options.problems else list(protocol.problems)
+    unknown = [name for name in names if name not in TABLE_2]
+    if unknown:
+        raise ValueError(f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}")
+    problems = [load(name) for name in names]
+    console.print(to_rich(first := data_table(problems)))
+    plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
+    path = options.out / STUDY_FILE
+    records = _run(plan, path, options, console)
+    second, advice = results_table(records), recommendations(records)
+    shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
+    written = _write(options.out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
+    console.print(to_rich(second))
+    for text in [*advice, written]:
+        console.print(f"\n{text}", highlight=False)
+    return 0
+
+
+def _data_list(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
+    """One line per problem, whatever the width: a reader or `grep` takes it by lines."""
+    width = max(map(len, CATALOGUE))
+    print(f"{'name':{width}}  {'rows':>6} {'positives':>9} {'features':>8} {'IR':>8}  where")
+    for entry in CATALOGUE.values():
+        sizes = f"{entry.rows:6} {entry.positives:9} {entry.features:8} {entry.imbalance_ratio:8.2f}"
+        print(f"{entry.name:{width}}  {sizes}  {entry.where()}")
+    return 0
+
+
+def _data_fetch(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
+    for name in options.names or CATALOGUE:
+        path = fetch_entry(entry_named(name))
+        print(f"{name}: {path or 'inside scikit-learn'}")
+    return 0
+
+
+def _problem(options: argparse.Namespace) -> Problem:
+    """From the catalogue, or from a file."""
+    if options.data in CATALOGUE:
+        return load(options.data)
+    path = Path(options.data)
+    if not path.suffix and not path.exists():
+        raise MissingFileError(f"no such file or problem: {path}; the catalogue has {', '.join(CATALOGUE)}")
+    frame = read_table(path)
+    if options.target is None:
+        raise MissingColumnError(
+            f"which column is to be predicted? Say --target COLUMN; there are {', '.join(map(repr, frame.columns[:20]))}"
+        )
+    return problem_from_frame(frame, options.target, name=path.name.split(".")[0], positive=options.positive)
+
+
+def _study_path(out: Path | None, plan: Plan) -> tuple[Path, bool]:
+    """Where records go, and whether they stay: without --out, in the cache until the comparison is done, so that it can be resumed."""
+    if out is not None:
+        return out / STUDY_FILE, True
+    name = hashlib.sha256(repr(sorted(plan.settings().items())).encode()).hexdigest()[:16]
+    return cache_folder() / "studies" / f"{name}.sqlite", False
+
+
+def _run(plan: Plan, path: Path, options: argparse.Namespace, console: Console) -> list[Record]:
+    from astralearn.report.display import shown
+    from astralearn.study import read_records, run
+
+    try:
+        with shown(console) as progress:
+            return run(plan, path, n_jobs=options.jobs, progress=progress)
+    except KeyboardInterrupt:
+        kept = len(read_records(path)) if path.exists() else 0
+        total = sum(len(unit.splits) for unit in plan.units())
+        print(f"\nastralearn: interrupted. {kept} of {total} folds are kept in {path}.", file=sys.stderr)
+        print("Run the same command again to continue where it stopped.", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _write(
+    out: Path, title: str, tables: dict[str, Table], sentences: list[str], records: Sequence[Record], path: Path, problem: str
+) -> str:
+    """Every artefact, before anything is printed, so that a reader who leaves early costs no file. Returns what was written, in words."""
+    from astralearn.report import artefacts, write_figures, write_records, write_report, write_tables
+    from astralearn.study import LADDER, read_sessions
+
+    write_tables(out, tables)
+    write_records(out, records)
+    sessions = read_sessions(path)
+    write_report(out, title, list(tables.values()), sentences, sessions[-1][1] if sessions else {})
+    said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {STUDY_FILE}"
+    try:
+        write_figures(out, path, problem, LADDER)
+    except ImportError:
+        return f"{said}; {artefacts.NO_MATPLOTLIB}"
+    return f"{said}, figures (PNG, SVG)"
+
+
+def _delete(path: Path) -> None:
+    for ending in ("", "-wal", "-shm", ".lock"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -1,0 +1,121 @@
+"""The methods a comparison offers: the paper's ladder, and the rivals people would use instead.
+
+Here names become estimators; the study only ever sees estimators. A rival whose package is absent is left out and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from astralearn.study.method import Method
+from astralearn.study.paper import Protocol
+
+# Name → (loss, activation), from no intervention to both.
+LADDER = {
+    "BCE": ("bce", "sigmoid"),
+    "GMN": ("gmn", "sigmoid"),
+    "BCE-ASTra": ("bce", "astra"),
+    "GMN-ASTra": ("gmn", "astra"),
+}
+
+
+class Choice(NamedTuple):
+    """Methods to run, and why others that were asked for cannot be."""
+
+    methods: list[Method]
+    absent: list[str]
+
+
+def choose(names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = None) -> Choice:
+    """Methods by name, case aside; "ladder", "rivals" and "all" stand for many. ValueError for a name nobody knows.
+
+    epochs: of the networks; None leaves the classifier's default.
+    """
+    methods, absent = [], []
+    for name in _expanded(names):
+        try:
+            methods.append(Method(name, _estimator(name, epochs)))
+        except ImportError as error:
+            absent.append(f"{name} was left out: {error.name or error} is not installed")
+    return Choice(methods, absent)
+
+
+def paper_ladder(protocol: Protocol) -> list[Method]:
+    """The four methods with the paper's settings, each given its validation fold."""
+    from astralearn import ASTraClassifier
+
+    settings: dict[str, Any] = {"epochs": protocol.epochs, "burn_in": protocol.burn_in, "validation_fraction": 0.0}
+    return [Method(name, ASTraClassifier.paper(*LADDER[name], **settings), validates=True) for name in protocol.methods]
+
+
+def _expanded(names: Sequence[str]) -> list[str]:
+    groups = {"ladder": list(LADDER), "rivals": list(RIVALS), "all": [*LADDER, *RIVALS]}
+    known = {name.lower(): [name] for name in groups["all"]} | groups
+    wanted: list[str] = []
+    for name in names:
+        if name.lower() not in known:
+            raise ValueError(f"no such method: {name!r}; there are {', '.join(groups['all'])}, and the groups {', '.join(groups)}")
+        wanted += [found for found in known[name.lower()] if found not in wanted]
+    return wanted
+
+
+def _estimator(name: str, epochs: int | None) -> Any:
+    network: dict[str, Any] = {} if epochs is None else {"epochs": epochs}
+    if name in LADDER:
+        return _network(*LADDER[name], **network)
+    return RIVALS[name](**network) if RIVALS[name] is _weighted else RIVALS[name]()
+
+
+def _network(loss: str, activation: str, **options: Any) -> Any:
+    from astralearn import ASTraClassifier
+
+    return ASTraClassifier(loss, activation, **options)
+
+
+def _weighted(**options: Any) -> Any:
+    """The ladder's network with nothing but class weights: what people try first."""
+    return _network("bce", "sigmoid", class_weight="balanced", **options)
+
+
+def _logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
+
+
+def _rusboost() -> Any:
+    from imblearn.ensemble import RUSBoostClassifier
+
+    return RUSBoostClassifier()
+
+
+def _easy_ensemble() -> Any:
+    from imblearn.ensemble import EasyEnsembleClassifier
+
+    return EasyEnsembleClassifier()
+
+
+def _balanced_forest() -> Any:
+    from imblearn.ensemble import BalancedRandomForestClassifier
+
+    return BalancedRandomForestClassifier()
+
+
+def _lightgbm() -> Any:
+    from lightgbm import LGBMClassifier
+
+    # is_unbalance is scale_pos_weight = negatives/positives of the rows it is fitted on, which differ by fold.
+    return LGBMClassifier(is_unbalance=True, n_jobs=1, verbose=-1)
+
+
+RIVALS: dict[str, Callable[..., Any]] = {
+    "logistic": _logistic,
+    "weighted MLP": _weighted,
+    "RUSBoost": _rusboost,
+    "EasyEnsemble": _easy_ensemble,
+    "BalancedRF": _balanced_forest,
+    "LightGBM": _lightgbm,
+}

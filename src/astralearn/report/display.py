@@ -1,0 +1,61 @@
+"""What a person sees while a study runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from astralearn.study import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@contextmanager
+def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """Yields what `study.run` calls: a bar with the current problem and method and the time left; lines where there is no terminal."""
+    if not console.is_terminal:
+        yield _lines(console)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("folds"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        begun: list[int] = []
+
+        def update(progress: Progress) -> None:
+            if not begun:
+                begun.append(progress.done)  # what an earlier run did took no time today, and must not flatter the estimate
+            total, done = progress.total - begun[0], progress.done - begun[0]
+            bar.update(task, description=_current(progress), total=total, completed=done)
+
+        yield update
+
+
+def _lines(console: Console) -> Callable[[Progress], None]:
+    """A line whenever the problem or method changes: enough for a log file."""
+    last: list[str] = []
+
+    def update(progress: Progress) -> None:
+        current = _current(progress)
+        if [current] != last:
+            console.print(f"{progress.done}/{progress.total} folds · {current}", highlight=False)
+            last[:] = [current]
+
+    return update
+
+
+def _current(progress: Progress) -> str:
+    return f"{progress.problem} · {progress.method}" if progress.problem else "done"

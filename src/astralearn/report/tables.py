@@ -1,0 +1,135 @@
+"""A table once, for people in four forms: the terminal, Markdown, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+LATEX_SPECIALS = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    "−": "$-$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "→": r"$\to$",
+    "✓": r"\checkmark{}",
+    "✗": r"$\times$",
+    "…": r"\dots{}",
+    "τ": r"$\tau$",
+}
+
+
+class Cell(NamedTuple):
+    """Text, and whether it is a winner."""
+
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under a title; `left` columns hold words, the others numbers. notes: sentences below the table.
+
+    sections: the first column names a group of rows; on a terminal, where width is dear, it becomes a line above its group.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell | str]]
+    notes: Sequence[str] = ()
+    left: int = 1
+    sections: bool = False
+
+    def cells(self) -> list[list[Cell]]:
+        """Every row as Cells."""
+        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+
+
+def to_rich(table: Table) -> RichTable:
+    """For the terminal, within 80 columns where the cells allow it; winners in bold."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    notes = "\n".join(table.notes) or None
+    drawn = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn.caption, drawn.caption_justify = notes, "left"
+    dropped = int(table.sections)
+    for place, name in enumerate(table.columns[dropped:], start=dropped):
+        drawn.add_column(name, justify="left" if place < table.left else "right", no_wrap=True)
+    section = None
+    for row in table.cells():
+        if table.sections and row[0].text != section:
+            section = row[0].text
+            drawn.add_row(Text(section, style="italic"))
+        drawn.add_row(*(Text(cell.text, style="bold green" if cell.bold else "") for cell in row[dropped:]))
+    return drawn
+
+
+def to_markdown(table: Table) -> str:
+    """A GitHub table under a heading; winners in bold."""
+
+    def line(values: Sequence[str]) -> str:
+        return "| " + " | ".join(value.replace("|", r"\|") for value in values) + " |"
+
+    marks = ["---" if place < table.left else "---:" for place in range(len(table.columns))]
+    rows = [line([f"**{cell.text}**" if cell.bold and cell.text else cell.text for cell in row]) for row in table.cells()]
+    notes = [f"\n{note}" for note in table.notes]
+    return "\n".join([f"## {table.title}", "", line(table.columns), line(marks), *rows, *notes]) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """Plain values, one header line; winners marked by an asterisk."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([cell.text + ("*" if cell.bold else "") for cell in row] for row in table.cells())
+    return text.getvalue()
+
+
+def to_latex(table: Table) -> str:
+    """A table with booktabs rules, ready to be \\input; winners in bold."""
+    alignment = "".join("l" if place < table.left else "r" for place in range(len(table.columns)))
+    rows = [
+        " & ".join(rf"\textbf{{{latex(c.text)}}}" if c.bold and c.text else latex(c.text) for c in row) + r" \\" for row in table.cells()
+    ]
+    notes = " ".join(latex(note) for note in table.notes)
+    return "\n".join(
+        [
+            "% needs \\usepackage{booktabs} and \\usepackage{amssymb}",
+            r"\begin{table}",
+            rf"\caption{{{latex(table.title)}}}",
+            r"\centering",
+            rf"\begin{{tabular}}{{{alignment}}}",
+            r"\toprule",
+            " & ".join(latex(name) for name in table.columns) + r" \\",
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            *([rf"\par\smallskip\footnotesize {notes}"] if notes else []),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def latex(text: str) -> str:
+    """Text as LaTeX prints it."""
+    return "".join(LATEX_SPECIALS.get(letter, letter) for letter in text)

@@ -1,0 +1,47 @@
+"""An honest comparison: problem × method × repetition × fold → record → scores, significance, advice.
+
+Any scikit-learn classifier may enter as a `Method`; `run` works through a `Plan` in parallel, keeps every record in one SQLite file
+and continues where an earlier run stopped.
+"""
+
+from astralearn.study.encoding import encoder_for
+from astralearn.study.method import Method
+from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
+from astralearn.study.record import Record
+from astralearn.study.run import Plan, Progress, run, versions
+from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
+from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
+from astralearn.study.splits import Split, make_splits
+from astralearn.study.store import InUseError, MismatchError, StudyError, read_histories, read_records, read_sessions
+
+__all__ = [
+    "InUseError",
+    "Interval",
+    "LADDER",
+    "Method",
+    "MismatchError",
+    "Plan",
+    "Progress",
+    "Recommendation",
+    "Record",
+    "Split",
+    "Standing",
+    "StudyError",
+    "Summary",
+    "TTest",
+    "by_method",
+    "corrected_t_test",
+    "encoder_for",
+    "holm",
+    "make_splits",
+    "read_histories",
+    "read_records",
+    "read_sessions",
+    "recommend",
+    "run",
+    "standings",
+    "summarise",
+    "versions",
+    "what_n_is",
+    "wilson",
+]

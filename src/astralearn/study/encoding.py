@@ -1,0 +1,79 @@
+"""Tables with text, dates and gaps, as numbers: fitted on the rows a fold learns from, never on those it is tested on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MOST_CATEGORIES = 20  # of one column; rarer ones share a column of their own
+
+
+def encoder_for(X: Any) -> Any:
+    """A transformer to numbers without gaps, to be fitted inside each fold; None where X is complete numbers already."""
+    if not isinstance(X, pd.DataFrame):
+        return _imputer() if np.isnan(X).any() else None
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+
+    numbers, dates, words = columns_by_kind(X)
+    one_hot = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False, dtype=float)
+    return ColumnTransformer(
+        [
+            ("numbers", make_pipeline(FunctionTransformer(_as_floats), _imputer()), numbers),
+            ("dates", make_pipeline(FunctionTransformer(_as_days), _imputer()), dates),
+            ("words", make_pipeline(FunctionTransformer(_as_words), one_hot), words),
+        ],
+        sparse_threshold=0.0,
+    )
+
+
+def columns_by_kind(frame: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
+    """The names of columns of numbers (and yes/no), of dates, and of anything else."""
+    numbers = [name for name, kind in frame.dtypes.items() if pd.api.types.is_numeric_dtype(kind)]
+    dates = [name for name, kind in frame.dtypes.items() if pd.api.types.is_datetime64_any_dtype(kind)]
+    return numbers, dates, [name for name in frame.columns if name not in numbers and name not in dates]
+
+
+def described(X: Any) -> list[str]:
+    """What the encoder does with these columns, a sentence each; empty where there is nothing to do."""
+    if not isinstance(X, pd.DataFrame):
+        gaps = int(np.isnan(X).sum())
+        return [f"missing numbers filled with their column's median, and marked in a column of their own: {gaps}"] if gaps else []
+    numbers, dates, words = columns_by_kind(X)
+    said = []
+    if words:
+        said.append(f"one-hot encoded, at most {MOST_CATEGORIES} categories a column, missing as one of them: {_listed(words)}")
+    if dates:
+        said.append(f"turned into days since 1970: {_listed(dates)}")
+    gaps = int(X[[*numbers, *dates]].isna().sum().sum())
+    if gaps:
+        said.append(f"missing numbers filled with their column's median, and marked in a column of their own: {gaps}")
+    return said
+
+
+def _imputer() -> Any:
+    from sklearn.impute import SimpleImputer
+
+    # A column that is empty in some fold must not change the number of columns: it becomes 0.
+    return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+
+
+def _as_floats(frame: pd.DataFrame) -> Any:
+    return frame.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _as_days(frame: pd.DataFrame) -> Any:
+    epoch = pd.Timestamp(0, tz="UTC")
+    return np.column_stack([((pd.to_datetime(frame[name], utc=True) - epoch) / pd.Timedelta(days=1)).to_numpy(float) for name in frame])
+
+
+def _as_words(frame: pd.DataFrame) -> Any:
+    words = frame.astype(object)
+    return words.where(words.notna(), "missing").astype(str).to_numpy(dtype=object)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

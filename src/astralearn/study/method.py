@@ -1,0 +1,59 @@
+"""A method of the study: a name and a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+# Parameters that change how fast or how loudly a method works, or that the study sets itself, but not what it is.
+NOT_IDENTITY = {"n_jobs", "verbose", "random_state", "thread_count"}
+# Lists of estimators whose parameters are listed one by one anyway.
+CONTAINERS = {"steps", "transformers", "transformer_list", "estimators"}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classifier under the name it has in tables.
+
+    estimator: any scikit-learn classifier; the study clones it, gives every `random_state` in it a seed, and uses its `fit_many`
+    where it has one, with `random_states`, a seed for each fold, where that takes them.
+    validates: whether it is to be given a validation fold, in which case it must have `fit_many`, which takes (train, validation,
+    test) triples.
+    """
+
+    name: str
+    estimator: Any
+    validates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.validates and not self.stacks:
+            raise TypeError(f"{self.name}: a method that validates needs an estimator with fit_many, to be handed its validation rows")
+
+    @property
+    def stacks(self) -> bool:
+        """Whether many folds train in one call."""
+        return hasattr(self.estimator, "fit_many")
+
+    def described(self) -> str:
+        """Class and parameters: what must agree for two records to be of one method."""
+        kind = type(self.estimator)
+        params = self.estimator.get_params(deep=True)
+        shown = {name: value for name, value in sorted(params.items()) if name.rsplit("__")[-1] not in NOT_IDENTITY | CONTAINERS}
+        listed = ", ".join(f"{name}={_shown(value)}" for name, value in shown.items())
+        return f"{kind.__module__}.{kind.__qualname__}({listed})" + (" with validation" if self.validates else "")
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """A clone in which every `random_state`, however deep, is the seed."""
+    from sklearn.base import clone
+
+    copy = clone(estimator)
+    names = [name for name in copy.get_params(deep=True) if name.rsplit("__")[-1] == "random_state"]
+    return copy.set_params(**dict.fromkeys(names, seed)) if names else copy
+
+
+def _shown(value: Any) -> str:
+    if hasattr(value, "get_params"):
+        return type(value).__qualname__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # an address is no identity

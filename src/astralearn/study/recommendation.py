@@ -1,0 +1,108 @@
+"""The paper's advice in words: the least intervention that is not beaten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from astralearn.study.record import Record
+from astralearn.study.scores import SCORES
+from astralearn.study.significance import Standing, standings
+
+LADDER = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra")  # from no intervention to both
+NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
+
+
+class Recommendation(NamedTuple):
+    """The rung to take, and why: sentences for a person."""
+
+    method: str
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
+
+
+def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] = LADDER, many: bool = True) -> Recommendation | None:
+    """The first rung that no other rung beats on G-Mean or MCC; where each is beaten on one of them, the rung with the best G-Mean.
+
+    A rung that found no positive at all is never chosen over one that found some: few positives may not prove it worse, but "if all of
+    the small number of positive instances are predicted wrongly, the model is effectively useless" (the paper, section 2.1).
+    methods: a problem's records by method. Methods off the ladder do not decide, but are named where they beat the rung.
+    None where no rung was run.
+    """
+    rungs = {name: methods[name] for name in ladder if name in methods}
+    if not rungs:
+        return None
+    on = {score: standings(rungs, score, many=many) for score in SCORES}
+    useful = [name for name, records in rungs.items() if any(record.tp for record in records)] or list(rungs)
+    unbeaten = [name for name in useful if all(on[score][name].wins for score in SCORES)]
+    chosen = unbeaten[0] if unbeaten else on["g_mean"][next(iter(rungs))].best
+    reasons = [*_below(chosen, rungs, useful, on), *_ties(chosen, on), *_rivals(chosen, methods, rungs, many)]
+    return Recommendation(chosen, (_advice(chosen, rungs, bool(unbeaten)), *reasons))
+
+
+def what_n_is(methods: Mapping[str, Sequence[Record]]) -> str:
+    """How many folds and positives stand behind the numbers."""
+    records = next(iter(methods.values()))
+    repetitions = len({record.repetition for record in records})
+    tested = sum(record.tp + record.fn for record in records)
+    return (
+        f"n = {len(records)} test folds per method ({repetitions} × {len(records) // repetitions}), which test {tested} positives in all; "
+        "folds share training rows, so p-values are from the corrected resampled t-test."
+    )
+
+
+def _advice(chosen: str, rungs: Mapping[str, object], is_unbeaten: bool) -> str:
+    if len(rungs) == 1:
+        return f"{chosen} is the only rung of the ladder that was run."
+    if not is_unbeaten:
+        return f"Use {chosen}: every rung is beaten on G-Mean or MCC by another, and this one has the best G-Mean."
+    return f"Use {chosen}: the least intervention on the ladder {' → '.join(rungs)} that no other rung beats."
+
+
+def _below(chosen: str, rungs: Mapping[str, object], useful: Sequence[str], on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
+    """Why each lower rung is not enough."""
+    said = []
+    for name in list(rungs)[: list(rungs).index(chosen)]:
+        if name not in useful:
+            said.append(f"{name} found none of the positives.")
+            continue
+        beaten = [(score, on[score][name]) for score in SCORES if not on[score][name].wins]
+        if beaten:
+            said.append(f"{name} is beaten " + " and ".join(_beaten_by(score, s, on[score][s.best].mean) for score, s in beaten) + ".")
+    return said
+
+
+def _beaten_by(score: str, standing: Standing, best_mean: float) -> str:
+    return f"on {NAMES[score]} by {standing.best} ({standing.mean:.3f} against {best_mean:.3f}, {shown_p(standing.p_value)})"
+
+
+def _ties(chosen: str, on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
+    """A rung with a better mean that is not proven better: few positives prove little, and a tie must not read as equality."""
+    said = []
+    for score in SCORES:
+        mine = on[score][chosen]
+        if mine.wins and mine.best != chosen and on[score][mine.best].mean - mine.mean >= 0.005:
+            better = f"{mine.best} has a better {NAMES[score]}, {on[score][mine.best].mean:.3f} against {mine.mean:.3f}"
+            said.append(f"{better}, which is not proven at n = {mine.n} ({shown_p(mine.p_value)}).")
+    return said
+
+
+def _rivals(chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping[str, object], many: bool) -> list[str]:
+    """Methods off the ladder that beat the chosen rung, so that the advice is not taken for more than it is."""
+    rivals = {name: records for name, records in methods.items() if name not in rungs}
+    if not rivals:
+        return []
+    said = []
+    for score in SCORES:
+        on = standings({chosen: methods[chosen], **rivals}, score, many=many)
+        if not on[chosen].wins:
+            best = on[on[chosen].best]
+            said.append(f"Off the ladder, {best.method} does better on {NAMES[score]} ({best.mean:.3f}, {shown_p(on[chosen].p_value)}).")
+    return said or [f"No rival that was run does significantly better than {chosen}."]
+
+
+def shown_p(p_value: float) -> str:
+    """p = 0.031, or p < 0.001."""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"

@@ -1,0 +1,155 @@
+"""Runs a plan: units in parallel through joblib, records written by this process alone as they finish."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from astralearn.datasets.problem import Problem
+from astralearn.study.method import Method
+from astralearn.study.record import Outcome, Record
+from astralearn.study.splits import make_splits
+from astralearn.study.store import Key, Store, read_records
+from astralearn.study.unit import Unit, run_unit, units
+
+PACKAGES = ("astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch", "imbalanced-learn", "lightgbm", "joblib")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study consists of: every problem × method × repetition × fold is one record.
+
+    seed: decides draws, folds and every fit. stack: how many folds a method with `fit_many` trains in one call.
+    """
+
+    problems: Sequence[Problem]
+    methods: Sequence[Method]
+    folds: int = 5
+    repetitions: int = 10
+    seed: int = 0
+    stack: int = 25
+
+    def __post_init__(self) -> None:
+        for kind, names in (("problem", [p.name for p in self.problems]), ("method", [m.name for m in self.methods])):
+            if len(set(names)) < len(names) or not names:
+                raise ValueError(f"a plan needs at least one {kind}, and no name twice; found {names}")
+        if self.repetitions < 1 or self.stack < 1:
+            raise ValueError(f"repetitions and stack must be at least 1; found {self.repetitions} and {self.stack}")
+        if self.folds < 3 and any(method.validates for method in self.methods):
+            raise ValueError(f"a method that validates needs at least 3 folds, to train, validate and test; found {self.folds}")
+
+    def units(self) -> list[Unit]:
+        """Every unit, in the order of problems and methods. TooFewPositivesError where a problem has not enough for the folds."""
+        listed = []
+        for problem in self.problems:
+            splits = make_splits(problem, folds=self.folds, repetitions=self.repetitions, seed=self.seed)
+            for method in self.methods:
+                listed += units(problem, method, splits, seed=self.seed, stack=self.stack)
+        return listed
+
+    def settings(self) -> dict[str, str]:
+        """What a file's records depend on; methods and problems may be added to a file, but none may change."""
+        numbers = {name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")}
+        problems = {f"problem {p.name}": fingerprint(p) for p in self.problems}
+        return {**numbers, **problems, **{f"method {m.name}": m.described() for m in self.methods}}
+
+
+class Progress(NamedTuple):
+    """How far a run is: folds done of all; the problem and method being worked on; "" when nothing is left."""
+
+    done: int
+    total: int
+    problem: str
+    method: str
+
+
+def run(
+    plan: Plan,
+    path: str | Path,
+    *,
+    n_jobs: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    wait_seconds: float = 0.0,
+) -> list[Record]:
+    """The plan's records in the plan's order, from the file where they are already there, otherwise by running what is missing.
+
+    n_jobs: as in joblib; inside `joblib.parallel_config(backend="dask")` units go to a Dask cluster instead. wait_seconds: how long
+    to wait for another run on the same file before InUseError. Interrupt it or kill it at any moment: the next call continues.
+    """
+    from joblib import Parallel, delayed
+
+    all_units = plan.units()
+    with Store(Path(path), wait_seconds=wait_seconds) as store:
+        store.agree(plan.settings())
+        finished = store.finished()
+        pending = {i: unit for i, unit in enumerate(all_units) if not finished.issuperset(_keys(unit))}
+        if pending:
+            store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), versions())
+        total = sum(len(unit.splits) for unit in all_units)
+        report = _reporter(progress, total, pending)
+        report()
+        # One unit a batch: a batch is handed back only as a whole, and would be lost as a whole.
+        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        with closing(parallel(delayed(_labelled)(label, unit) for label, unit in list(pending.items()))) as results:
+            for label, outcomes in results:
+                store.add(outcomes)
+                del pending[label]
+                report()
+    found = {(r.problem, r.method, r.repetition, r.fold): r for r in read_records(Path(path))}
+    return [found[key] for unit in all_units for key in _keys(unit)]
+
+
+def fingerprint(problem: Problem) -> str:
+    """Short text that differs where data or draws differ."""
+    digest = hashlib.sha256()
+    if hasattr(problem.X, "columns"):
+        from pandas.util import hash_pandas_object
+
+        digest.update(repr(list(problem.X.columns)).encode())
+        digest.update(hash_pandas_object(problem.X.astype(str), index=False).to_numpy().tobytes())
+    else:
+        digest.update(np.ascontiguousarray(problem.X, dtype="<f8").tobytes())
+    digest.update(problem.y.astype("<i1").tobytes())
+    digest.update(repr(problem.redraw).encode())
+    return f"{problem.rows} rows, {digest.hexdigest()[:16]}"
+
+
+def versions() -> dict[str, str]:
+    """Of Python, the machine, and every package a result may depend on."""
+    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _labelled(label: int, unit: Unit) -> tuple[int, list[Outcome]]:
+    return label, run_unit(unit)
+
+
+def _keys(unit: Unit) -> list[Key]:
+    return [(unit.problem.name, unit.method.name, split.repetition, split.fold) for split in unit.splits]
+
+
+def _reporter(progress: Callable[[Progress], None] | None, total: int, pending: dict[int, Unit]) -> Callable[[], None]:
+    """Tells `progress` what is done and which unit is the oldest one not done."""
+
+    def report() -> None:
+        if progress is None:
+            return
+        done = total - sum(len(unit.splits) for unit in pending.values())
+        current = next(iter(pending.values()), None)
+        progress(Progress(done, total, current.problem.name if current else "", current.method.name if current else ""))
+
+    return report

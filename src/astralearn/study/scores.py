@@ -1,0 +1,105 @@
+"""Records of one method on one problem, summed up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from astralearn.study.record import Record
+
+SCORES = ("g_mean", "mcc")  # the paper's two, per fold
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int | float | np.floating) and bool(self.low <= value <= self.high)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """G-Mean and MCC: mean and standard deviation over folds, as in the paper. The rest is pooled over folds.
+
+    hits of trials: positives found of positives tested, with its 95% Wilson interval, which takes trials for independent; they are
+    not quite, since repetitions test the same positives again. errors: what the method raised, with how often.
+    """
+
+    problem: str
+    method: str
+    folds: int
+    g_mean: float
+    g_mean_sd: float
+    mcc: float
+    mcc_sd: float
+    hits: int
+    trials: int
+    interval: Interval
+    fnr: float
+    fpr: float
+    average_precision: float | None
+    fit_seconds: float
+    errors: tuple[tuple[str, int], ...]
+
+
+def summarise(records: Sequence[Record]) -> Summary:
+    """Of records that share problem and method."""
+    (problem, method) = _the_only({(record.problem, record.method) for record in records})
+    g_means, mccs = np.array([r.g_mean for r in records]), np.array([r.mcc for r in records])
+    hits, trials = sum(r.tp for r in records), sum(r.tp + r.fn for r in records)
+    precisions = [r.average_precision for r in records if r.average_precision is not None]
+    fitted = [r.fit_seconds for r in records if r.error is None]
+    return Summary(
+        problem=problem,
+        method=method,
+        folds=len(records),
+        g_mean=float(g_means.mean()),
+        g_mean_sd=deviation(g_means),
+        mcc=float(mccs.mean()),
+        mcc_sd=deviation(mccs),
+        hits=hits,
+        trials=trials,
+        interval=wilson(hits, trials),
+        fnr=1.0 - hits / trials,
+        fpr=sum(r.fp for r in records) / max(sum(r.fp + r.tn for r in records), 1),
+        average_precision=float(np.mean(precisions)) if precisions else None,
+        fit_seconds=float(np.mean(fitted)) if fitted else 0.0,
+        errors=tuple(Counter(r.error for r in records if r.error is not None).most_common()),
+    )
+
+
+def deviation(values: np.ndarray) -> float:
+    """The sample standard deviation (n − 1, as the paper's brackets); 0 for one value."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def wilson(hits: int, trials: int) -> Interval:
+    """The 95% Wilson score interval of a proportion.
+
+    >>> low, high = wilson(19, 25)
+    >>> round(low, 3), round(high, 3)
+    (0.566, 0.885)
+    """
+    from scipy.stats import binomtest
+
+    found = binomtest(hits, trials).proportion_ci(0.95, method="wilson")
+    return Interval(float(found.low), float(found.high))
+
+
+def by_method(records: Sequence[Record], problem: str) -> dict[str, list[Record]]:
+    """A problem's records by method, each in order of repetition and fold."""
+    methods: dict[str, list[Record]] = {}
+    for record in sorted((r for r in records if r.problem == problem), key=lambda r: (r.repetition, r.fold)):
+        methods.setdefault(record.method, []).append(record)
+    return methods
+
+
+def _the_only(values: set[tuple[str, str]]) -> tuple[str, str]:
+    if len(values) != 1:
+        raise ValueError(f"records of one problem and method are summed up, not of {sorted(map(str, values))}")
+    return next(iter(values))

@@ -1,0 +1,115 @@
+"""Whether two methods differ by more than the luck of the folds.
+
+Folds of repeated cross-validation share most of their training rows, so their scores are not independent, and the plain paired t-test
+finds differences everywhere. Nadeau and Bengio's correction ("Inference for the generalization error", Machine Learning 52, 2003)
+widens the variance by the ratio of test to training rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from astralearn.study.record import Record
+
+LEVEL = 0.05  # the paper's
+
+
+class TTest(NamedTuple):
+    """difference: mean of first − second. p_value: two-sided. n: how many folds were paired."""
+
+    difference: float
+    statistic: float
+    p_value: float
+    n: int
+
+
+class Standing(NamedTuple):
+    """A method beside the best one on some score. p_value: two-sided, corrected for many comparisons where that was asked for.
+
+    wins: whether it is the best or cannot be told from it.
+    """
+
+    method: str
+    mean: float
+    best: str
+    p_value: float
+    wins: bool
+    n: int
+
+
+def corrected_t_test(first: Sequence[float], second: Sequence[float], *, test_per_train: float) -> TTest:
+    """The corrected resampled t-test of paired scores:
+
+        t = d̄ / √((1/n + n_test/n_train) · s²_d),  n − 1 degrees of freedom
+
+    first, second: scores on the same n folds, in the same order. test_per_train: n_test/n_train, 1/4 for five folds.
+    Differences that are all equal have no variance: p is 1 where they are 0, and 0 otherwise.
+
+    >>> test = corrected_t_test([0.9, 0.8, 0.95, 0.85], [0.7, 0.75, 0.8, 0.8], test_per_train=1 / 3)
+    >>> round(test.statistic, 3), round(test.p_value, 3)
+    (1.964, 0.144)
+    """
+    from scipy.stats import t
+
+    differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    n = len(differences)
+    if n < 2:
+        raise ValueError(f"at least two folds must be paired; found {n}")
+    if not test_per_train > 0:
+        raise ValueError(f"test_per_train must be above 0; found {test_per_train}")
+    mean = float(differences.mean())
+    error = math.sqrt((1.0 / n + test_per_train) * float(differences.var(ddof=1)))
+    # Differences equal up to rounding have a variance that is rounding only.
+    if error <= 1e-12 * max(1.0, abs(mean)):
+        return TTest(mean, math.copysign(math.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, n)
+    statistic = mean / error
+    return TTest(mean, statistic, float(2.0 * t.sf(abs(statistic), n - 1)), n)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction, in the order given: reject where the corrected value is at most the level.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+        corrected[index] = largest
+    return corrected
+
+
+def standings(methods: Mapping[str, Sequence[Record]], score: str, *, many: bool = True) -> dict[str, Standing]:
+    """Each method beside the one with the best mean `score` ("g_mean" or "mcc"), tested on the folds they share.
+
+    many: correct by Holm for as many comparisons as there are other methods. The paper marks its Table 2 without.
+    """
+    scores = {name: {(r.repetition, r.fold): float(getattr(r, score)) for r in records} for name, records in methods.items()}
+    means = {name: float(np.mean(list(values.values()))) for name, values in scores.items()}
+    best = max(means, key=lambda name: means[name])  # the first listed among equals
+    others = [name for name in methods if name != best]
+    ratio = tested_per_learned([record for records in methods.values() for record in records])
+    tests = [corrected_t_test(*_paired(scores[best], scores[name]), test_per_train=ratio) for name in others]
+    p_values = [test.p_value for test in tests]
+    if many:
+        p_values = holm(p_values)
+    found = {best: Standing(best, means[best], best, 1.0, True, len(scores[best]))}
+    for name, test, p_value in zip(others, tests, p_values, strict=True):
+        found[name] = Standing(name, means[name], best, p_value, p_value > LEVEL, test.n)
+    return {name: found[name] for name in methods}
+
+
+def tested_per_learned(records: Sequence[Record]) -> float:
+    """n_test/n_train over these folds. Validation rows count as training rows: a method chooses by them, which is learning."""
+    return sum(record.tested for record in records) / sum(record.learned for record in records)
+
+
+def _paired(first: Mapping[tuple[int, int], float], second: Mapping[tuple[int, int], float]) -> tuple[list[float], list[float]]:
+    shared = sorted(first.keys() & second.keys())
+    return [first[key] for key in shared], [second[key] for key in shared]

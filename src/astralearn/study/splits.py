@@ -1,0 +1,69 @@
+"""Which rows learn, choose and test: repeated stratified folds whose roles rotate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from astralearn.datasets.errors import TooFewPositivesError
+from astralearn.datasets.problem import Problem, Rows
+
+
+class Split(NamedTuple):
+    """Rows of the problem by role. A method without validation learns from `train` and `validation` together."""
+
+    repetition: int
+    fold: int
+    train: Rows
+    validation: Rows
+    test: Rows
+
+    @property
+    def learn(self) -> Rows:
+        """Every row that is not tested on."""
+        return np.concatenate([self.train, self.validation])
+
+
+def make_splits(problem: Problem, *, folds: int = 5, repetitions: int = 10, seed: int = 0) -> list[Split]:
+    """`repetitions` × `folds` splits: fold f is tested, fold f+1 validates, the others train (3/1/1 for five, as in the paper).
+
+    Each repetition draws its rows anew where the problem is redrawn, and shuffles anew. Equal arguments give equal splits.
+    """
+    check_folds(problem, folds)
+    return [split for repetition in range(repetitions) for split in _repetition(problem, folds, repetition, seed_of(seed, repetition))]
+
+
+def check_folds(problem: Problem, folds: int) -> None:
+    """TooFewPositivesError, where a fold would have no positive; ValueError below two folds."""
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2; found {folds}")
+    if problem.positives >= folds:
+        return
+    message = f"{problem.name} has {problem.positives} positives ({problem.labels[1]!r}), fewer than {folds} folds"
+    if problem.positives < 2:
+        raise TooFewPositivesError(f"{message}; at least two are needed, one to learn from and one to test on")
+    raise TooFewPositivesError(
+        f"{message}: ask for at most {problem.positives} folds (--folds {problem.positives}), "
+        "or test each positive once (--leave-one-positive-out)"
+    )
+
+
+def seed_of(*path: int) -> int:
+    """A seed for one place in the study, unrelated to its neighbours' and the same in every run."""
+    return int(np.random.SeedSequence(path).generate_state(1)[0] >> 1)  # below 2³¹, which every library takes
+
+
+def _repetition(problem: Problem, folds: int, repetition: int, seed: int) -> list[Split]:
+    from sklearn.model_selection import StratifiedKFold
+
+    rows = problem.draw(seed)
+    stratified = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    parts = [rows[test] for _, test in stratified.split(rows, problem.y[rows])]
+    return [_rotated(parts, repetition, fold) for fold in range(folds)]
+
+
+def _rotated(parts: list[Rows], repetition: int, fold: int) -> Split:
+    validation = (fold + 1) % len(parts)
+    train = [part for i, part in enumerate(parts) if i not in (fold, validation)]
+    return Split(repetition, fold, np.concatenate(train) if train else parts[fold][:0], parts[validation], parts[fold])

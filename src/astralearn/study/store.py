@@ -1,0 +1,168 @@
+"""The study's file: one SQLite database that a run may leave at any moment and another continue.
+
+Every unit's records are written in one transaction, so that a killed run loses at most the units in flight. A lock beside the file
+keeps a second run out; the operating system releases it when its holder dies, however it dies.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import astuple, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from astralearn.study.record import History, Outcome, Record
+
+FORMAT = 1
+COLUMNS = [field.name for field in fields(Record)]
+SCHEMA = f"""
+BEGIN;
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sessions (started TEXT NOT NULL, versions TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS records (
+  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL, learned INTEGER NOT NULL,
+  tn INTEGER NOT NULL, fp INTEGER NOT NULL, fn INTEGER NOT NULL, tp INTEGER NOT NULL,
+  average_precision REAL, fit_seconds REAL NOT NULL, error TEXT,
+  PRIMARY KEY (problem, method, repetition, fold)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS histories (
+  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL, series TEXT NOT NULL,
+  points BLOB NOT NULL, -- little-endian float32
+  PRIMARY KEY (problem, method, repetition, fold, series)) WITHOUT ROWID;
+PRAGMA user_version = {FORMAT};
+COMMIT;
+"""
+
+Key = tuple[str, str, int, int]  # problem, method, repetition, fold
+
+
+class StudyError(ValueError):
+    """The study's file cannot be used; the message says why and what to do."""
+
+
+class InUseError(StudyError):
+    """Another run is writing this file."""
+
+
+class MismatchError(StudyError):
+    """The file holds a study with other settings."""
+
+
+class Store:
+    """An open study file, this process its only writer. Use as a context manager."""
+
+    def __init__(self, path: Path, *, wait_seconds: float = 0.0) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._lock = _locked(path, wait_seconds)
+        try:
+            self._database = _opened(path)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._database.close()
+        self._lock.close()
+
+    def agree(self, settings: Mapping[str, str]) -> None:
+        """Stores settings that are new; MismatchError, where one is stored with another value."""
+        stored = dict(self._database.execute("SELECT name, value FROM settings"))
+        for name, value in settings.items():
+            if stored.get(name, value) != value:
+                change = f"its {name} is {stored[name]}, now it is {value}"
+                raise MismatchError(f"{self.path} holds another study: {change}. Use another --out, or delete the file.")
+        with self._database:
+            self._database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.items())
+
+    def begin_session(self, started: str, versions: Mapping[str, str]) -> None:
+        """Notes when a run began and with which versions of what."""
+        with self._database:
+            self._database.execute("INSERT INTO sessions VALUES (?, ?)", (started, json.dumps(versions, sort_keys=True)))
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """All of them or none."""
+        with self._database:
+            for record, history in outcomes:
+                self._database.execute(f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(COLUMNS))})", astuple(record))
+                key = (record.problem, record.method, record.repetition, record.fold)
+                rows = [(*key, name, np.asarray(points, dtype="<f4").tobytes()) for name, points in sorted(history.items())]
+                self._database.executemany("INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def finished(self) -> set[Key]:
+        """Which folds have a record."""
+        return set(self._database.execute("SELECT problem, method, repetition, fold FROM records"))
+
+
+def read_records(path: Path) -> list[Record]:
+    """Every record, in order of problem, method, repetition and fold. Works while a run is writing."""
+    with closing(_opened_to_read(path)) as database:
+        return [Record(*row) for row in database.execute(f"SELECT {', '.join(COLUMNS)} FROM records")]
+
+
+def read_histories(path: Path, problem: str) -> dict[str, list[History]]:
+    """For each method of a problem, its folds' monitored series."""
+    query = "SELECT method, repetition, fold, series, points FROM histories WHERE problem = ?"
+    folds: dict[tuple[str, int, int], dict[str, Any]] = defaultdict(dict)
+    with closing(_opened_to_read(path)) as database:
+        for method, repetition, fold, series, points in database.execute(query, (problem,)):
+            folds[method, repetition, fold][series] = np.frombuffer(points, dtype="<f4")
+    by_method: dict[str, list[History]] = defaultdict(list)
+    for (method, _, _), history in folds.items():
+        by_method[method].append(history)
+    return dict(by_method)
+
+
+def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """When each run on this file began, and its versions."""
+    with closing(_opened_to_read(path)) as database:
+        return [(started, json.loads(versions)) for started, versions in database.execute("SELECT started, versions FROM sessions")]
+
+
+def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
+    """SQLite's own exclusive lock, on an empty database beside the file: portable, and gone when the process is."""
+    lock = sqlite3.connect(path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        raise InUseError(f"{path} is in use by another run: wait until it is done, or use another --out") from error
+    return lock
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    try:
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, FORMAT):
+            raise StudyError(f"{path} was written in format {version} by another version of astralearn; this one knows {FORMAT}")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.executescript(SCHEMA)
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise StudyError(f"{path} is not a study file: {error}") from error
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise StudyError(f"no study file: {path}")
+    database = sqlite3.connect(path)
+    try:
+        database.execute("SELECT 1 FROM records LIMIT 1")
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise StudyError(f"{path} is not a study file: {error}") from error
+    return database

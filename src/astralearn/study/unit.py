@@ -1,0 +1,159 @@
+"""One unit of work: a method on one fold, or on many at once where it can train them as one stack."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from astralearn.datasets.problem import Problem, Rows
+from astralearn.study.encoding import encoder_for
+from astralearn.study.method import Method, seeded
+from astralearn.study.record import History, Outcome, Record
+from astralearn.study.splits import Split, seed_of
+
+HISTORY_POINTS = 250  # kept of each monitored series: enough for a figure, 1 kB a series
+
+
+class Unit(NamedTuple):
+    """What is started, finished and recorded as one."""
+
+    problem: Problem
+    method: Method
+    splits: Sequence[Split]
+    seed: int
+
+
+def units(problem: Problem, method: Method, splits: Sequence[Split], *, seed: int, stack: int) -> list[Unit]:
+    """The units of one problem and method: `stack` folds each where the method trains many in one call, otherwise one each."""
+    size = stack if method.stacks else 1
+    return [Unit(problem, method, splits[start : start + size], seed) for start in range(0, len(splits), size)]
+
+
+def run_unit(unit: Unit) -> list[Outcome]:
+    """Fits and tests. Seeds depend on the study's seed and the place in it, not on the method, so that methods start alike.
+
+    A method that raises has missed the fold. Where a stack raises, its folds are tried one by one, so that one bad fold does not
+    cost the others.
+    """
+    first = unit.splits[0]
+    estimator = seeded(unit.method.estimator, seed_of(unit.seed, first.repetition, first.fold))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # convergence and the like: hundreds of fits would bury the progress display
+        try:
+            return _fit_and_test(unit, estimator)
+        except Exception as error:  # whatever a rival raises
+            if len(unit.splits) > 1:
+                return [outcome for split in unit.splits for outcome in run_unit(unit._replace(splits=[split]))]
+            return [Outcome(_missed(unit, first, error), {})]
+
+
+def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
+    X, y, splits = _as_numbers(unit)
+    started = time.perf_counter()
+    if unit.method.stacks:
+        roles = [(s.train, s.validation, s.test) if unit.method.validates else (s.learn, s.test) for s in splits]
+        models = estimator.fit_many(X, y, roles, **_own_seeds(unit, estimator))
+    else:
+        (split,) = splits
+        models = [estimator.fit(X[split.learn], y[split.learn])]
+    seconds = (time.perf_counter() - started) / len(splits)
+    return [_tested(unit, model, X, y, split, seconds) for model, split in zip(models, splits, strict=True)]
+
+
+def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
+    """A seed for each fold of the stack, where `fit_many` takes them: otherwise all its folds start from the estimator's one seed."""
+    if "random_states" not in inspect.signature(estimator.fit_many).parameters:
+        return {}
+    return {"random_states": [seed_of(unit.seed, split.repetition, split.fold) for split in unit.splits]}
+
+
+def _tested(unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split: Split, seconds: float) -> Outcome:
+    truth = y[split.test]
+    predicted = np.asarray(model.predict(X[split.test]))
+    scores = _scores(model, X[split.test])
+    if scores is None:
+        precision = None
+    else:
+        from sklearn.metrics import average_precision_score
+
+        precision = float(average_precision_score(truth, scores))
+    record = Record(
+        *_place(unit, split),
+        tn=int(((truth == 0) & (predicted == 0)).sum()),
+        fp=int(((truth == 0) & (predicted == 1)).sum()),
+        fn=int(((truth == 1) & (predicted == 0)).sum()),
+        tp=int(((truth == 1) & (predicted == 1)).sum()),
+        average_precision=precision,
+        fit_seconds=seconds,
+    )
+    return Outcome(record, _thinned(getattr(model, "history_", None)))
+
+
+def _missed(unit: Unit, split: Split, error: Exception) -> Record:
+    positives = int(unit.problem.y[split.test].sum())
+    message = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    place = _place(unit, split)
+    return Record(*place, len(split.test) - positives, 0, positives, 0, average_precision=None, fit_seconds=0.0, error=message)
+
+
+def _place(unit: Unit, split: Split) -> tuple[str, str, int, int, int]:
+    return unit.problem.name, unit.method.name, split.repetition, split.fold, len(split.train) + len(split.validation)
+
+
+def _scores(model: Any, X: NDArray[Any]) -> NDArray[Any] | None:
+    """How positive each row looks; None where the model does not say."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X))
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))[:, list(model.classes_).index(1)]
+    return None
+
+
+def _as_numbers(unit: Unit) -> tuple[NDArray[Any], NDArray[np.int8], list[Split]]:
+    """X, y and splits. Where X has to be encoded, each fold gets rows of its own, encoded by what was fitted on its training rows.
+
+    Folds may see different categories; the narrower ones are filled up with zeros.
+    """
+    problem = unit.problem
+    encoder = encoder_for(problem.X)
+    if encoder is None:
+        return problem.X, problem.y, list(unit.splits)
+    from sklearn.base import clone
+
+    blocks, labels, splits, offset = [], [], [], 0
+    for split in unit.splits:
+        rows = np.concatenate([split.train, split.validation, split.test])
+        fitted = clone(encoder).fit(_taken(problem.X, split.train if unit.method.validates else split.learn))
+        blocks.append(np.asarray(fitted.transform(_taken(problem.X, rows)), dtype=float))
+        labels.append(problem.y[rows])
+        splits.append(_consecutive(split, offset))
+        offset += len(rows)
+    width = max(block.shape[1] for block in blocks)
+    X = np.concatenate([np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in blocks])
+    return X, np.concatenate(labels), splits
+
+
+def _consecutive(split: Split, offset: int) -> Split:
+    """The same roles for rows laid out as train, validation, test from `offset` on."""
+    ends = offset + np.cumsum([0, len(split.train), len(split.validation), len(split.test)])
+    return split._replace(train=np.arange(*ends[0:2]), validation=np.arange(*ends[1:3]), test=np.arange(*ends[2:4]))
+
+
+def _taken(X: Any, rows: Rows) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _thinned(history: Any) -> History:
+    """At most HISTORY_POINTS of each series, first and last epoch included."""
+    if not history or "epoch" not in history:
+        return {}
+    length = len(history["epoch"])
+    series = {name: np.asarray(values, dtype=np.float32) for name, values in history.items() if np.shape(values) == (length,)}
+    kept = np.unique(np.linspace(0, length - 1, min(length, HISTORY_POINTS)).round().astype(int))
+    return {name: values[kept] for name, values in series.items()}

@@ -1,0 +1,40 @@
+import csv
+
+import numpy as np
+import pytest
+
+from astralearn.report import Table, write_figures, write_records, write_report, write_tables
+from astralearn.study import Record
+from astralearn.study.record import Outcome
+from astralearn.study.store import Store
+
+TABLE = Table("T", ["a"], [["1"]])
+RECORD = Record("p", "BCE", 0, 0, 80, 18, 1, 0, 1, None, 0.25, None)
+
+
+def test_tables_in_three_forms(tmp_path):
+    assert sorted(path.name for path in write_tables(tmp_path / "new", {"table-1": TABLE})) == ["table-1.csv", "table-1.md", "table-1.tex"]
+    assert (tmp_path / "new" / "table-1.csv").read_text() == "a\n1\n"
+
+
+def test_report(tmp_path):
+    text = write_report(tmp_path, "Comparison", [TABLE], ["Use GMN."], {"numpy": "2.4"}).read_text()
+    assert text.startswith("# Comparison\n")
+    assert "| 1 |" in text
+    assert "- Use GMN." in text
+    assert "numpy 2.4" in text
+
+
+def test_records(tmp_path):
+    (row,) = csv.DictReader(write_records(tmp_path, [RECORD]).read_text().splitlines())
+    assert (row["method"], row["tp"], row["average_precision"]) == ("BCE", "1", "")
+    assert float(row["g_mean"]) == pytest.approx(np.sqrt(18 / 19))
+
+
+def test_figures(tmp_path):
+    pytest.importorskip("matplotlib")
+    with Store(tmp_path / "study.sqlite") as store:
+        store.add([Outcome(RECORD, {"epoch": np.arange(1, 5, dtype=np.float32), "e_ratio": np.ones(4, np.float32)})])
+    with_history = write_figures(tmp_path / "a", tmp_path / "study.sqlite", "p", ["BCE"])
+    assert sorted(path.name for path in with_history) == [f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")]
+    assert len(write_figures(tmp_path / "b", tmp_path / "study.sqlite", "other", ["BCE"])) == 6

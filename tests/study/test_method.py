@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from astralearn.study import Method
+from astralearn.study.method import seeded
+from classifiers import Nearest, Stacked
+
+
+def test_validation_needs_fit_many():
+    assert Method("m", Stacked(), validates=True).stacks
+    with pytest.raises(TypeError, match="m: a method that validates needs an estimator with fit_many"):
+        Method("m", Nearest(), validates=True)
+
+
+def test_every_random_state_is_seeded_in_a_copy():
+    pipeline = make_pipeline(StandardScaler(), AdaBoostClassifier(DecisionTreeClassifier()))
+    copy = seeded(pipeline, 7)
+    assert copy["adaboostclassifier"].random_state == 7
+    assert copy["adaboostclassifier"].estimator.random_state == 7
+    assert pipeline["adaboostclassifier"].random_state is None
+    assert seeded(StandardScaler(), 7).get_params() == StandardScaler().get_params()
+
+
+def test_identity_is_class_and_parameters_but_not_speed_noise_or_seed():
+    def described(**options):
+        return Method("m", make_pipeline(StandardScaler(), LogisticRegression(**options))).described()
+
+    assert described(C=2.0) != described(C=3.0)
+    assert described(verbose=1, random_state=3) == described()
+    assert "C=1.0" in described()
+    assert Method("m", Stacked(), validates=True).described() != Method("m", Stacked()).described()
+
+
+def test_identity_has_no_addresses():
+    def fresh():
+        return Method("m", make_pipeline(FunctionTransformer(np.abs), LogisticRegression())).described()
+
+    assert " at 0x" not in fresh()
+    assert fresh() == fresh()

@@ -1,0 +1,106 @@
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from astralearn.study import InUseError, MismatchError, StudyError, read_histories, read_records, read_sessions
+from astralearn.study.record import Outcome, Record
+from astralearn.study.store import Store
+
+
+def record(method="m", fold=0, **changes):
+    values = {"tn": 90, "fp": 5, "fn": 1, "tp": 4, "average_precision": 0.25, "fit_seconds": 0.5, "error": None, **changes}
+    return Record("p", method, 0, fold, 400, **values)
+
+
+HISTORY = {"epoch": np.arange(3, dtype=np.float32), "e_ratio": np.array([9.5, 3.25, 1e-9], dtype=np.float32)}
+
+
+def test_what_goes_in_comes_out(tmp_path):
+    kept = [record(), record(fold=1, average_precision=None, error="ValueError: no"), record(method="n")]
+    with Store(tmp_path / "s.sqlite") as store:
+        store.add([Outcome(kept[0], HISTORY)])
+        store.add([Outcome(kept[1], {}), Outcome(kept[2], {})])
+        store.begin_session("today", {"numpy": "2"})
+        assert store.finished() == {("p", "m", 0, 0), ("p", "m", 0, 1), ("p", "n", 0, 0)}
+        assert read_records(tmp_path / "s.sqlite") == kept  # a reader is not kept out
+    histories = read_histories(tmp_path / "s.sqlite", "p")
+    assert list(histories) == ["m"]
+    np.testing.assert_array_equal(histories["m"][0]["e_ratio"], HISTORY["e_ratio"])
+    assert read_sessions(tmp_path / "s.sqlite") == [("today", {"numpy": "2"})]
+
+
+def test_a_unit_is_written_whole_or_not_at_all(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        with pytest.raises(sqlite3.IntegrityError):
+            store.add([Outcome(record(), {}), Outcome(record(fold=1, tn=None), {})])
+        assert store.finished() == set()
+
+
+def test_wal(tmp_path):
+    with Store(tmp_path / "s.sqlite"):
+        assert sqlite3.connect(tmp_path / "s.sqlite").execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_settings_may_grow_but_not_change(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.agree({"folds": "5"})
+        store.agree({"folds": "5", "method GMN": "x"})
+        with pytest.raises(MismatchError, match=r"its method GMN is x, now it is y\. Use another --out"):
+            store.agree({"method GMN": "y", "seed": "1"})
+        store.agree({"seed": "2"})  # the refused call has stored nothing
+
+
+def test_a_second_writer_is_refused(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        with pytest.raises(InUseError, match="in use by another run: wait"):
+            Store(tmp_path / "s.sqlite")
+        store.add([Outcome(record(), {})])
+    Store(tmp_path / "s.sqlite").__exit__(None, None, None)
+
+
+def test_a_second_writer_may_wait(tmp_path):
+    store = Store(tmp_path / "s.sqlite")
+    opened = []
+
+    def wait():
+        with Store(tmp_path / "s.sqlite", wait_seconds=20) as second:
+            opened.append(second)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    assert not opened
+    store.__exit__(None, None, None)
+    waiting.join(20)
+    assert opened
+
+
+def test_a_killed_writer_leaves_no_lock(tmp_path):
+    code = f"""
+import sys; from pathlib import Path; from astralearn.study.store import Store
+store = Store(Path({str(tmp_path / "s.sqlite")!r})); print("open", flush=True); sys.stdin.read()"""
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(InUseError):
+            Store(tmp_path / "s.sqlite")
+        holder.kill()
+        holder.wait()
+    with Store(tmp_path / "s.sqlite") as store:
+        assert store.finished() == set()
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path):
+    path = tmp_path / "notes.sqlite"
+    path.write_text("my notes, which are not a database and longer than a header of one hundred bytes" * 3)
+    before = path.read_bytes()
+    with pytest.raises(StudyError, match="is not a study file"):
+        Store(path)
+    assert path.read_bytes() == before
+    sqlite3.connect(tmp_path / "new.sqlite").executescript("PRAGMA user_version = 99; CREATE TABLE t (x);")
+    with pytest.raises(StudyError, match="written in format 99"):
+        Store(tmp_path / "new.sqlite")
+    with pytest.raises(StudyError, match="no study file"):
+        read_records(tmp_path / "absent.sqlite")

@@ -1,0 +1,236 @@
+"""The command line with cheap methods in place of the ladder, and what it says when something is wrong."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astralearn import cli, methods
+from astralearn.datasets import CATALOGUE, Problem, Redraw
+from astralearn.methods import Choice
+from astralearn.study import Method, Progress
+from classifiers import Nearest, Raising, Stacked
+
+
+@pytest.fixture(autouse=True)
+def own_folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Stand-ins for the ladder and one rival that fails on some folds."""
+    rungs = [Method("BCE", Nearest(noise=3.0)), Method("GMN", Stacked()), Method("RUSBoost", Raising())]
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice(rungs, ["LightGBM was left out: lightgbm is not installed"]))
+
+
+@pytest.fixture
+def table(tmp_path):
+    random = np.random.default_rng(0)
+    fraud = np.arange(201) < 8
+    frame = pd.DataFrame({"amount": random.normal(size=201) + 2 * fraud, "age": random.normal(size=201)})
+    frame["country"] = random.choice(["de", "fr"], size=201)
+    frame.loc[3, "age"] = np.nan
+    frame["fraud"] = np.where(fraud, "yes", "no")
+    frame.to_csv(tmp_path / "cards.csv", index=False)
+    return tmp_path / "cards.csv"
+
+
+def ran(capsys, *arguments):
+    code = cli.main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_compare_reads_a_file_and_recommends(cheap, table, tmp_path, capsys):
+    code, out, err = ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 2, "--out", tmp_path / "out")
+    assert (code, err) == (0, "")
+    assert "missing as one of them: country" in out
+    assert "marked in a column of their own: 1" in out
+    assert "note: LightGBM was left out" in out
+    assert "cards: 8 positives (yes) among 201 rows, IR 24.1" in out
+    assert "RUSBoost failed on" in out
+    assert re.search(r"Use (BCE|GMN): the least intervention", out)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"study.sqlite", "report.md", "records.csv", "comparison.md", "comparison.csv", "comparison.tex"} <= names
+    assert {f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")} <= names
+    assert "Use " in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_compare_without_anything_takes_the_embedded_default(cheap, tmp_path, capsys):
+    code, out, _ = ran(capsys, "compare", "--jobs", 1, "--repetitions", 1)
+    assert code == 0
+    assert "digits: 5 positives (8) among 1,628 rows, IR 324.6" in out
+    assert list((tmp_path / "cache" / "astralearn" / "studies").iterdir()) == []  # nothing is left behind
+
+
+def test_a_second_call_takes_records_from_the_file(cheap, table, tmp_path, capsys):
+    arguments = ("compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out")
+    _, first, _ = ran(capsys, *arguments)
+    code, second, _ = ran(capsys, *arguments)
+    assert code == 0
+    assert "15/15 folds · done" in second
+    assert first.split("done\n")[1] == second.split("done\n")[1]
+
+
+def test_leave_one_positive_out(cheap, table, capsys):
+    code, out, _ = ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--leave-one-positive-out")
+    assert code == 0
+    assert "n = 8 test folds per method (1 × 8), which test 8 positives in all" in out
+
+
+def write(tmp_path, text, name="t.csv"):
+    (tmp_path / name).write_text(text)
+    return str(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "message"),
+    [
+        (None, ["nowhere.csv", "--target", "t"], 3, "no such file: nowhere.csv"),
+        (None, ["skin"], 3, "no such file or problem: skin; the catalogue has skin-588"),
+        ("a,t\n1,0\n", ["--target", "fraud"], 4, "no column 'fraud'; there are 'a', 't'"),
+        ("a,t\n1,0\n", [], 4, "which column is to be predicted? Say --target COLUMN; there are 'a', 't'"),
+        ("a,t\n1,0\n2,0\n", ["--target", "t"], 5, "'t' has only one value, '0' (2)"),
+        ("a,t\n1,0\n2,1\n3,2\n", ["--target", "t"], 5, "choose the positive one with --positive VALUE"),
+        ("a,t\n" + "1,0\n" * 20 + "2,1\n" * 3, ["--target", "t"], 6, "ask for at most 3 folds (--folds 3), or test each positive once"),
+        ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t"], 6, "at least two are needed"),
+        ("", ["--target", "t"], 7, "cannot be read: No columns to parse from file"),
+        ("a,t\n1,0\n2,1\n", ["--target", "t", "--methods", "SVM"], 2, "no such method: 'SVM'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line_with_a_code_of_its_own(tmp_path, capsys, text, arguments, code, message):
+    data = [] if text is None else [write(tmp_path, text)]
+    found, out, err = ran(capsys, "compare", *data, *arguments)
+    assert found == code
+    assert err.startswith("astralearn: ")
+    assert message in err
+    assert out == ""
+
+
+def test_another_study_in_the_folder_is_refused(cheap, table, tmp_path, capsys):
+    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--out", tmp_path / "out", "--repetitions"]
+    assert ran(capsys, *arguments, 1)[0] == 0
+    code, _, err = ran(capsys, *arguments, 2)
+    assert code == 9
+    assert "holds another study: its repetitions is 1, now it is 2. Use another --out" in err
+
+
+def test_an_interruption_says_how_to_resume(cheap, table, tmp_path, capsys, monkeypatch):
+    from astralearn import study
+
+    real = study.run
+
+    def interrupted(plan, path, *, n_jobs, progress):
+        def stop(state: Progress):
+            progress(state)
+            if state.done >= 3:
+                raise KeyboardInterrupt
+
+        return real(plan, path, n_jobs=n_jobs, progress=stop)
+
+    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out"]
+    monkeypatch.setattr(study, "run", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        ran(capsys, *arguments)
+    assert stopped.value.code == 130
+    _, err = capsys.readouterr()
+    assert f"interrupted. 3 of 15 folds are kept in {tmp_path / 'out' / 'study.sqlite'}" in err
+    assert "Run the same command again to continue" in err
+    monkeypatch.setattr(study, "run", real)
+    code, out, _ = ran(capsys, *arguments)
+    assert code == 0
+    assert out.startswith("note: ")
+    assert "3/15 folds" in out
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_in_a_real_process(tmp_path, jobs):
+    command = [sys.executable, "-m", "astralearn", "compare", "--methods", "logistic", "--repetitions", "400", "--jobs", jobs]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen([*command, "--out", tmp_path / "out"], stdout=file, stderr=file, env=environment)
+        while process.poll() is None and not _has_records(tmp_path / "out" / "study.sqlite"):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    said = log.read_text()
+    assert "interrupted." in said
+    assert "Run the same command again to continue" in said
+    assert "Traceback" not in said
+
+
+def _has_records(path):
+    from astralearn.study import StudyError, read_records
+
+    try:
+        return len(read_records(path)) > 2
+    except StudyError:
+        return False
+
+
+def test_data_list_is_one_line_per_problem(capsys):
+    code, out, _ = ran(capsys, "data", "list")
+    header, *lines = out.splitlines()
+    assert code == 0
+    assert header.split() == ["name", "rows", "positives", "features", "IR", "where"]
+    assert [line.split()[0] for line in lines] == list(CATALOGUE)
+    assert lines[-1].split()[:5] == ["digits", "1628", "5", "64", "324.60"]
+
+
+def test_data_fetch(capsys, monkeypatch, tmp_path):
+    assert ran(capsys, "data", "fetch", "digits") == (0, "digits: inside scikit-learn\n", "")
+    assert ran(capsys, "data", "fetch", "nothing")[0] == 3
+
+
+def test_data_fetch_offline_says_which_file_to_put_where(capsys, monkeypatch, tmp_path):
+    from dataclasses import replace
+
+    monkeypatch.delenv("ASTRALEARN_DATA", raising=False)
+    monkeypatch.setitem(CATALOGUE, "yeast6", replace(CATALOGUE["yeast6"], address="http://127.0.0.1:1/yeast6.arff"))
+    code, _, err = ran(capsys, "data", "fetch", "yeast6")
+    assert code == 8
+    assert f"Put the file yeast6.arff into {tmp_path / 'cache' / 'astralearn'}" in err
+
+
+def test_reproduce_writes_every_artefact(capsys, monkeypatch, tmp_path):
+    """A skin-4000 of the right size but random rows, and cheap methods under the paper's names."""
+    y = np.repeat([0, 1], [20000, 34]).astype(np.int8)
+    X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
+    monkeypatch.setattr(cli, "load", lambda name: Problem(name, X, y, redraw=Redraw(5)))
+    names = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra")
+    monkeypatch.setattr(methods, "paper_ladder", lambda protocol: [Method(n, Stacked(noise=1.0), validates=True) for n in names])
+    code, out, err = ran(capsys, "reproduce", "--quick", "--problems", "skin-4000", "--jobs", 1, "--out", tmp_path)
+    assert (code, err) == (0, "")
+    assert "Table 1" in out
+    assert "equal" in out
+    assert "of 8 means lie inside the published mean's 95% interval" in out.replace("\n", " ")
+    written = {path.name for path in tmp_path.iterdir()}
+    tables = {f"table-{n}.{kind}" for n in (1, 2) for kind in ("md", "csv", "tex")}
+    figures = {f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")}
+    assert tables | figures | {"report.md", "records.csv", "study.sqlite"} <= written
+
+
+def test_reproduce_knows_only_the_papers_problems(capsys, tmp_path):
+    code, _, err = ran(capsys, "reproduce", "--problems", "yeast6", "--out", tmp_path)
+    assert code == 2
+    assert "not in the paper: yeast6; its problems are skin-588" in err
+
+
+def test_no_command_shows_help(capsys):
+    code, out, _ = ran(capsys)
+    assert code == 2
+    assert "compare" in out
+
+
+def test_python_m_astralearn():
+    said = subprocess.run([sys.executable, "-m", "astralearn", "--help"], check=True, capture_output=True, text=True).stdout
+    assert said.startswith("usage: astralearn")

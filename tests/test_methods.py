@@ -1,0 +1,86 @@
+import builtins
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from astralearn.datasets import load
+from astralearn.methods import LADDER, RIVALS, choose, paper_ladder
+from astralearn.study import Plan, read_histories, run
+from astralearn.study.paper import METHODS, PROTOCOL, QUICK
+
+
+def test_the_ladder_is_the_papers():
+    assert tuple(LADDER) == METHODS
+    found = {m.name: (m.estimator.loss, m.estimator.activation) for m in choose(["ladder"]).methods}
+    assert found == {"BCE": ("bce", "sigmoid"), "GMN": ("gmn", "sigmoid"), "BCE-ASTra": ("bce", "astra"), "GMN-ASTra": ("gmn", "astra")}
+
+
+@pytest.mark.parametrize("protocol", [PROTOCOL, QUICK])
+def test_the_papers_ladder_validates_on_the_rows_it_is_given(protocol):
+    for method in paper_ladder(protocol):
+        assert method.validates
+        assert method.estimator.epochs == protocol.epochs
+        assert method.estimator.burn_in == protocol.burn_in < protocol.epochs
+        assert method.estimator.selection == "fnr"
+        assert method.estimator.n_estimators == 1
+        assert method.estimator.validation_fraction == 0.0
+
+
+def test_everything_that_is_offered_is_a_classifier():
+    pytest.importorskip("imblearn")
+    pytest.importorskip("lightgbm")
+    methods, absent = choose(["all"])
+    assert [m.name for m in methods] == [*LADDER, *RIVALS]
+    assert all(is_classifier(m.estimator) for m in methods)
+    assert absent == []
+
+
+def test_names_in_any_case_once_and_in_order():
+    assert [m.name for m in choose(["gmn-astra", "LADDER"]).methods] == ["GMN-ASTra", "BCE", "GMN", "BCE-ASTra"]
+
+
+def test_epochs_reach_every_network():
+    methods = choose(["all"], epochs=7).methods
+    networks = [m for m in methods if hasattr(m.estimator, "epochs")]
+    assert len(networks) == 5
+    assert {m.estimator.epochs for m in networks} == {7}
+
+
+def test_absent_packages_are_named(monkeypatch):
+    real = builtins.__import__
+
+    def without_imblearn(name, *args, **options):
+        if name.startswith("imblearn"):
+            raise ModuleNotFoundError("No module named 'imblearn'", name="imblearn")
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_imblearn)
+    methods, absent = choose(["rivals"])
+    assert "RUSBoost" not in [m.name for m in methods]
+    assert "logistic" in [m.name for m in methods]
+    assert absent[0] == "RUSBoost was left out: imblearn is not installed"
+    assert len(absent) == 3
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r"no such method: 'SVM'; there are BCE, GMN, .*and the groups ladder, rivals, all"):
+        choose(["SVM"])
+
+
+def test_the_real_ladder_runs_through_the_study(tmp_path):
+    """The contract with ASTraClassifier: stacks of pairs and of triples, decisions, scores and monitored e-ratios."""
+    few = replace(PROTOCOL, epochs=30, burn_in=10)
+    for name, methods in {"practice": choose(["ladder", "weighted MLP"], epochs=30).methods, "paper": paper_ladder(few)}.items():
+        records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / name)
+        assert len(records) == 5 * len(methods)
+        assert {record.error for record in records} == {None}
+        assert all(record.average_precision is not None for record in records)
+        histories = read_histories(tmp_path / name, "digits")
+        assert set(histories) == {method.name for method in methods}
+        for folds in histories.values():
+            assert len(folds) == 5
+            assert all((np.diff(fold["epoch"]) > 0).all() and fold["e_ratio"].shape == fold["epoch"].shape for fold in folds)
+            assert all(25 <= fold["epoch"][-1] <= 30 for fold in folds)
+        assert ("val_fnr" in histories["GMN"][0]) == (name == "paper")
