@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from astralearn import ASTraClassifier
-from astralearn.core import LOSSES
+from astralearn.core import LOSSES, rebalanced_logit
 
 COMBINATIONS = [(loss, activation) for loss in LOSSES for activation in ("astra", "sigmoid")]
 IN_EVERY_RUN = [("gmn", "astra"), ("bce", "sigmoid")]
@@ -70,14 +70,15 @@ def test_outputs_agree_with_each_other(fitted):
     np.testing.assert_array_equal(model.predict(X), (g >= 0).astype(int))
 
 
-def test_probabilities_are_the_mean_of_the_networks(fitted):
+def test_the_decision_is_the_mean_of_the_networks(fitted):
     model, X, _ = fitted
-    alone = []
+    logits = []
     for k in range(2):
         one = copy.deepcopy(model)
-        one.coefs_, one.slope_ = model.coefs_[k : k + 1], model.slope_[k : k + 1]
-        alone.append(one.predict_proba(X)[:, 1])
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], np.mean(alone, axis=0), rtol=1e-6, atol=1e-12)
+        one.coefs_, one.slope_ = model.coefs_[k : k + 1], np.ones(1)  # slope 1: g is the logit itself
+        logits.append(one.decision_function(X))
+    mean, b = np.mean(logits, axis=0), np.sqrt(model.slope_[0] * model.slope_[1])
+    np.testing.assert_allclose(model.decision_function(X), rebalanced_logit(mean, float(b)), rtol=1e-5)
 
 
 def test_fitted_attributes(fitted):
@@ -178,6 +179,18 @@ def test_fit_many_with_validation_rows_of_the_callers_choice():
     alone = quick(**options).fit(X[train], y[train], validation=(X[validation], y[validation]))
     np.testing.assert_allclose(model.coefs_, alone.coefs_, rtol=1e-3, atol=1e-4)
     assert "val_fnr" in model.history_
+
+
+def test_fit_many_with_a_seed_for_each_split():
+    X, y = rare(300, 12)
+    splits = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    models = quick().fit_many(X, y, splits, random_states=[3, 4])
+    for seed, model, (train, test) in zip((3, 4), models, splits, strict=True):
+        alone = quick(random_state=seed).fit(X[train], y[train])
+        assert model.random_state == seed
+        np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match="one seed per split; found 1 for 2 splits"):
+        quick().fit_many(X, y, splits, random_states=[3])
 
 
 def test_paper_settings():

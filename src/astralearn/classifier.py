@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.curve import TINY
-from astralearn.core.sigmoid import sigmoid, softplus
+from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import Architecture, initialise, predict_logits
 from astralearn.preparation import Prepared, Rows, hold_out, prepare
 
@@ -31,7 +31,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid, trained on a soft G-Mean.
 
     The rarer class is the positive one, whatever the labels are; `minority_class_` says which (with equal counts, the one that sorts last).
-    `n_estimators` networks are trained at once from different starts and their probabilities averaged.
+    `n_estimators` networks are trained at once from different starts; their logits and the logarithms of their slopes are averaged.
 
     The defaults are for practice. `ASTraClassifier.paper()` has the settings of the paper: one network, Adam at 0.001 for 10,000 epochs,
     the epoch chosen by the soft false negative rate on validation rows.
@@ -199,7 +199,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         rows = self._checked(X, y, sample_weight)
         seed = self._draw_seed()
         prepared = self._prepared(rows, None if validation is None else self._checked_validation(*validation), seed)
-        trained = self._train([prepared], seed, getattr(self, "_state", None) if self.warm_start else None)
+        trained = self._train([prepared], [seed], getattr(self, "_state", None) if self.warm_start else None)
         self._keep(prepared, trained, 0)
         if trained.interrupted:
             warnings.warn(
@@ -210,11 +210,14 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_many(self, X: Any, y: Any, splits: Iterable[Sequence[Any]], sample_weight: Any = None) -> list[Self]:
+    def fit_many(
+        self, X: Any, y: Any, splits: Iterable[Sequence[Any]], sample_weight: Any = None, *, random_states: Sequence[int] | None = None
+    ) -> list[Self]:
         """One fitted clone per split, all trained as one stack: the fast way to cross-validate.
 
         splits: (train, test) pairs of row indices, as scikit-learn's splitters give them, or (train, validation, test) triples. Each
-        clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. Ctrl-C raises KeyboardInterrupt.
+        clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place of the
+        classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
         splits = [tuple(np.asarray(part) for part in split) for split in splits]
         lengths = {len(split) for split in splits}
@@ -225,16 +228,21 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         everything = clone(self)
         rows = everything._checked(X, y, sample_weight)
-        labels, seed = np.asarray(y), self._draw_seed()
+        labels = np.asarray(y)
+        seeds = [self._draw_seed()] * len(splits)
+        if random_states is not None:
+            if len(random_states) != len(splits):
+                raise ValueError(f"random_states must have one seed per split; found {len(random_states)} for {len(splits)} splits")
+            seeds = [clone(self).set_params(random_state=state)._draw_seed() for state in random_states]
         models, parts = [], []
-        for split in splits:
-            model = clone(self)
+        for i, split in enumerate(splits):
+            model = clone(self) if random_states is None else clone(self).set_params(random_state=random_states[i])
             model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
             same = model.minority_class_ == everything.minority_class_
             of_model = rows if same else Rows(rows.X, ~rows.positive, rows.weight)
-            parts.append(model._prepared(of_model.take(split[0]), of_model.take(split[1]) if len(split) == 3 else None, seed))
+            parts.append(model._prepared(of_model.take(split[0]), of_model.take(split[1]) if len(split) == 3 else None, seeds[i]))
             models.append(model)
-        trained = self._train(parts, seed, None)
+        trained = self._train(parts, seeds, None)
         if trained.interrupted:
             raise KeyboardInterrupt
         for i, (model, part) in enumerate(zip(models, parts, strict=True)):
@@ -242,7 +250,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The logit of the averaged z: above 0 predicts `classes_[1]`, which is the minority unless that sorts first. Shape (rows,)."""
+        """g of the averaged network: above 0 predicts `classes_[1]`, which is the minority unless that sorts first. Shape (rows,)."""
         logit = self._minority_logit(X)
         return logit if self._minority_is_last() else -logit
 
@@ -331,7 +339,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"hidden_layer_sizes must be positive; found {hidden}")
         return Architecture(n_features, hidden)
 
-    def _train(self, parts: list[Prepared], seed: int, states: list[dict[str, np.ndarray]] | None) -> Trained:
+    def _train(self, parts: list[Prepared], seeds: list[int], states: list[dict[str, np.ndarray]] | None) -> Trained:
         from astralearn.engine.training import Settings, Stack, State, train
         from astralearn.progress import bar
 
@@ -349,14 +357,14 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             alpha=self.alpha,
             sam_radius=self.sam_radius,
         )
-        networks = [initialise(architecture, np.random.default_rng([seed, k])) for k in range(self.n_estimators)]
+        networks = [initialise(architecture, np.random.default_rng([seed, k])) for seed in seeds for k in range(self.n_estimators)]
         held_out = [part.held_out for part in parts if part.held_out is not None]
         stack = Stack(
             architecture,
             [part.train for part in parts],
-            [i for i in range(len(parts)) for _ in networks],
-            np.stack(networks * len(parts)),
-            np.full(len(parts) * len(networks), float(slope(self.tau_init))),
+            [i for i in range(len(parts)) for _ in range(self.n_estimators)],
+            np.stack(networks),
+            np.full(len(networks), float(slope(self.tau_init))),
             validation=held_out or None,
             states=None if states is None else [State(**state) for state in states],
         )
@@ -401,17 +409,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self._average(X)
 
     def _average(self, X: np.ndarray) -> np.ndarray:
-        """The logit of the mean over networks of z, without ever rounding z to 0 or 1."""
+        """g at the networks' mean logit and mean slope (in logarithms), moved by the costs: towards the minority above 0."""
         architecture = Architecture(self.n_features_in_, self.hidden_layer_sizes_)
         x = predict_logits(self.coefs_, architecture, X, self.mean_, self.scale_)
-        g = x if self.activation == "sigmoid" else rebalanced_logit(x, self.slope_.astype(X.dtype)[:, None], xp=np)
-        return _log_mean_exp(-softplus(-g, np)) - _log_mean_exp(-softplus(g, np)) + X.dtype.type(self.cost_shift_)
-
-
-def _log_mean_exp(a: np.ndarray) -> np.ndarray:
-    """ln of the mean over networks of e^a, (K, rows) to (rows,)."""
-    peak = a.max(axis=0)
-    return peak + np.log(np.mean(np.exp(a - peak), axis=0))
+        b = np.exp(np.mean(np.log(self.slope_))).astype(X.dtype)
+        return np.asarray(rebalanced_logit(x.mean(axis=0), b, xp=np) + X.dtype.type(self.cost_shift_))
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
