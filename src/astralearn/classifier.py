@@ -18,7 +18,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
-from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import Architecture, initialise, predict_logits
 from astralearn.preparation import Prepared, Rows, hold_out, prepare
@@ -69,8 +68,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     n_estimators : int
         Networks to train and average.
     class_weight : dict or "balanced", optional
-        With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, which class weights hardly touch: there a
-        dict {label: cost of a mistake} moves the decision to where z·cost is equal on both sides, and "balanced" changes nothing.
+        With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in which such weights cancel: there a dict
+        {label: cost of a mistake} weighs the rates (GMN becomes 1 − TPR^{2a} TNR^{2(1−a)}, a the minority's share of the two costs), and
+        "balanced" changes nothing, for they are balanced.
     n_jobs : int, optional
         Threads. None: all cores (one inside a joblib worker). The result does not depend on it.
     random_state : int, RandomState or None
@@ -216,8 +216,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """One fitted clone per split, all trained as one stack: the fast way to cross-validate.
 
         splits: (train, test) pairs of row indices, as scikit-learn's splitters give them, or (train, validation, test) triples. Each
-        clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place of the
-        classifier's own for all. Ctrl-C raises KeyboardInterrupt.
+        clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
+        of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
         splits = [tuple(np.asarray(part) for part in split) for split in splits]
         lengths = {len(split) for split in splits}
@@ -356,6 +356,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             burn_in=self._burn_in(),
             alpha=self.alpha,
             sam_radius=self.sam_radius,
+            positive_share=self._positive_share(),
         )
         networks = [initialise(architecture, np.random.default_rng([seed, k])) for seed in seeds for k in range(self.n_estimators)]
         held_out = [part.held_out for part in parts if part.held_out is not None]
@@ -382,7 +383,6 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_))
         self.mean_, self.scale_ = prepared.train.mean, prepared.train.scale
-        self.cost_shift_ = self._cost_shift()
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
         length = min((len(history["epoch"]) for history in histories), default=0)
@@ -393,12 +393,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if self.warm_start:
             self._state = [state._asdict() for state in trained.states[stack]]
 
-    def _cost_shift(self) -> float:
-        """ln(cost of missing the minority / cost of a false alarm), by which a dict of class weights moves the decision."""
+    def _positive_share(self) -> float:
+        """The minority's share of the two costs, ½ without any."""
         if self.loss == "bce" or not isinstance(self.class_weight, dict):
-            return 0.0
-        costs = [max(float(self.class_weight.get(label, 1.0)), TINY) for label in self.classes_]
-        return math.log(costs[1] / costs[0]) * (1 if self._minority_is_last() else -1)
+            return 0.5
+        costs = {label: float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()}
+        if min(costs.values()) < 0 or sum(costs.values()) <= 0:
+            raise ValueError(f"class_weight must be at least 0, and above 0 for one class; found {self.class_weight}")
+        return costs[self.minority_class_.tolist() if hasattr(self.minority_class_, "tolist") else self.minority_class_] / sum(
+            costs.values()
+        )
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])
@@ -409,11 +413,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self._average(X)
 
     def _average(self, X: np.ndarray) -> np.ndarray:
-        """g at the networks' mean logit and mean slope (in logarithms), moved by the costs: towards the minority above 0."""
+        """g at the networks' mean logit and mean slope (in logarithms): the minority above 0."""
         architecture = Architecture(self.n_features_in_, self.hidden_layer_sizes_)
         x = predict_logits(self.coefs_, architecture, X, self.mean_, self.scale_)
         b = np.exp(np.mean(np.log(self.slope_))).astype(X.dtype)
-        return np.asarray(rebalanced_logit(x.mean(axis=0), b, xp=np) + X.dtype.type(self.cost_shift_))
+        return np.asarray(rebalanced_logit(x.mean(axis=0), b, xp=np))
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:

@@ -44,6 +44,7 @@ class Settings:
     burn_in: int = 1_000  # epochs before selection begins
     alpha: float = 0.0  # L2 on the weights
     sam_radius: float = 0.0
+    positive_share: float = 0.5  # of the cost of one mistake on each class
     records: int = 200  # epochs kept in the history, about
     time_limit: float = float("inf")  # seconds; training stops after the segment in which they run out
 
@@ -72,6 +73,7 @@ class Hyperparameters(NamedTuple):
     burn_in: Array
     alpha: Array
     sam_radius: Array
+    positive_share: Array
 
 
 def hyperparameters(settings: Settings, dtype: Any) -> Hyperparameters:
@@ -142,11 +144,13 @@ def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameter
         return negatives, positives
 
     both = sums(state.parameters)
-    by_negatives, by_positives = gradients(*both, loss)
+    by_negatives, by_positives = gradients(*both, loss, hyper.positive_share)
     if sam != "off":
         raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
-        by_negatives, by_positives = gradients(*sums(state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)), loss)
+        by_negatives, by_positives = gradients(
+            *sums(state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)), loss, hyper.positive_share
+        )
     gradient = by_negatives[0] + by_positives[0] + hyper.alpha * jnp.asarray(penalised(architecture)) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 

@@ -106,10 +106,14 @@ def _loss(counts: SoftConfusion, cross_entropy: Array, loss: str) -> Array:
     return cross_entropy if of_counts is None else of_counts(counts)
 
 
-def gradients(negatives: Sums, positives: Sums, loss: str) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """The gradient of each network's loss in its parameters (K, P) and in its slope (K,), from the negatives and from the positives."""
+def gradients(negatives: Sums, positives: Sums, loss: str, positive_share: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """The gradient of each network's loss in its parameters (K, P) and in its slope (K,), from the negatives and from the positives.
+
+    positive_share: what a mistake on a positive costs of a mistake on each class, a in [0, 1]. ½ is the loss itself; otherwise GMN
+    becomes the weighted geometric mean 1 − TPR^{2a} TNR^{2(1−a)} and balanced accuracy a weighted mean, up to a positive factor.
+    """
     by_negatives, by_positives = _coefficients(negatives, positives, loss)
-    return _scaled(negatives, by_negatives), _scaled(positives, by_positives)
+    return _scaled(negatives, 2.0 * (1.0 - positive_share) * by_negatives), _scaled(positives, 2.0 * positive_share * by_positives)
 
 
 def _scaled(sums: Sums, coefficient: Array) -> tuple[Array, Array]:
