@@ -400,9 +400,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         costs = {label: float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()}
         if min(costs.values()) < 0 or sum(costs.values()) <= 0:
             raise ValueError(f"class_weight must be at least 0, and above 0 for one class; found {self.class_weight}")
-        return costs[self.minority_class_.tolist() if hasattr(self.minority_class_, "tolist") else self.minority_class_] / sum(
-            costs.values()
-        )
+        return costs[self.classes_.tolist()[int(self._minority_is_last())]] / sum(costs.values())
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])

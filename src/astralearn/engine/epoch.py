@@ -148,9 +148,8 @@ def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameter
     if sam != "off":
         raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
-        by_negatives, by_positives = gradients(
-            *sums(state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)), loss, hyper.positive_share
-        )
+        moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
+        by_negatives, by_positives = gradients(*sums(moved), loss, hyper.positive_share)
     gradient = by_negatives[0] + by_positives[0] + hyper.alpha * jnp.asarray(penalised(architecture)) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
