@@ -87,7 +87,7 @@ def f1_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *,
     >>> round(float(f1_loss([-2.0, 0.0], [0, 1])), 4)
     0.3824
     """
-    return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).f1
+    return BY_COUNTS["f1"].value(soft_confusion(logits, y, sample_weight, axis=axis, xp=xp))
 
 
 def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -96,12 +96,7 @@ def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None
     >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.04, -0.2134]
     """
-
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        union = 2.0 * c.tp + c.fp + c.fn
-        return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(_f1_partials, logits, y, sample_weight, axis, xp)
 
 
 def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -110,7 +105,7 @@ def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
     0.5882
     """
-    return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).mcc
+    return BY_COUNTS["mcc"].value(soft_confusion(logits, y, sample_weight, axis=axis, xp=xp))
 
 
 def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -119,14 +114,7 @@ def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.1328, -0.2245]
     """
-
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        counts_xp, c = without_empty_class(c)
-        scale, half = mcc_scale(c), 0.5 * c.mcc
-        shift = ratio(half, c.tp + c.fp, counts_xp) - ratio(half, c.tn + c.fn, counts_xp)
-        return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(_mcc_partials, logits, y, sample_weight, axis, xp)
 
 
 def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -135,8 +123,7 @@ def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: Array
     >>> round(float(balanced_accuracy_loss([-2.0, 0.0], [0, 1])), 4)
     0.3096
     """
-    counts = soft_confusion(logits, y, sample_weight, axis=axis, xp=xp)
-    return 0.5 * (counts.fnr + counts.fpr)
+    return BY_COUNTS["balanced_accuracy"].value(soft_confusion(logits, y, sample_weight, axis=axis, xp=xp))
 
 
 def balanced_accuracy_gradient(
@@ -147,11 +134,7 @@ def balanced_accuracy_gradient(
     >>> balanced_accuracy_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.0525, -0.125]
     """
-
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(_balanced_accuracy_partials, logits, y, sample_weight, axis, xp)
 
 
 LOSSES: dict[str, Loss] = {
@@ -160,6 +143,36 @@ LOSSES: dict[str, Loss] = {
     "f1": Loss(f1_loss, f1_gradient),
     "mcc": Loss(mcc_loss, mcc_gradient),
     "balanced_accuracy": Loss(balanced_accuracy_loss, balanced_accuracy_gradient),
+}
+
+
+def _f1_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    union = 2.0 * c.tp + c.fp + c.fn
+    return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
+
+
+def _mcc_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    xp, c = without_empty_class(c)
+    scale, half = mcc_scale(c), 0.5 * c.mcc
+    shift = ratio(half, c.tp + c.fp, xp) - ratio(half, c.tn + c.fn, xp)
+    return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
+
+
+def _balanced_accuracy_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
+
+
+class CountLoss(NamedTuple):
+    """A loss of the four counts, and its derivatives (∂J/∂TP, ∂J/∂TN) at fixed class totals, neither of them empty."""
+
+    value: Callable[[SoftConfusion], Array]
+    partials: Callable[[SoftConfusion], tuple[Array, Array]]
+
+
+BY_COUNTS: dict[str, CountLoss] = {
+    "f1": CountLoss(lambda c: 1.0 - c.f1, _f1_partials),
+    "mcc": CountLoss(lambda c: 1.0 - c.mcc, _mcc_partials),
+    "balanced_accuracy": CountLoss(lambda c: 0.5 * (c.fnr + c.fpr), _balanced_accuracy_partials),
 }
 
 
