@@ -22,7 +22,7 @@ def call(layer, raw, x):
 def with_slope(b, num_outputs=1, **kind):
     layer = ASTra(num_outputs, **kind)
     with torch.no_grad():
-        layer.raw_slope.copy_(torch.as_tensor(float(astralearn.raw_from_slope(b))))
+        layer.raw_slope.copy_(torch.tensor(float(astralearn.raw_from_slope(b)), dtype=torch.float64))
     return layer
 
 

@@ -78,7 +78,7 @@ class SummedLossModule(nn.Module):
             raise ValueError(f"per_output wants logits of shape (N, C) or (N, C, …); found {tuple(g.shape)}")
         return (0, *range(2, g.ndim))
 
-    def prepared(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    def prepared(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Logits, labels and weights of one dtype, checked, missing labels turned into 0 with weight 0."""
         _check_kinds(logits, target, sample_weight)
         g = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
