@@ -9,6 +9,7 @@ of the fastest repetitions. One thread, because a shared machine rarely has two 
 import sys
 from pathlib import Path
 
+# ruff: noqa: E402
 # This file is called torch, and Python looks beside a script first: without this line `import torch` would find the script itself.
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 

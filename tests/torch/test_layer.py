@@ -8,7 +8,6 @@ from torch import nn
 
 import astralearn
 from astralearn.torch import ASTra, GMNLoss
-from astralearn.torch.blocks import BLOCK
 from oracles import exact, points
 
 SHAPES = [(1, (7,)), (1, (7, 1)), (1, ()), (3, (7, 3)), (2, (3, 2, 4, 5))]
@@ -90,19 +89,19 @@ def test_training_and_inference_agree():
     torch.testing.assert_close(layer(x).detach(), inference, **FIT)
 
 
-@pytest.mark.parametrize("shape", [(3 * BLOCK + 5,), (3 * BLOCK // 2 + 1, 3), (4, 3, 200, 201)])
+@pytest.mark.parametrize("shape", [(3005,), (1001, 3), (40, 3, 20, 21)])
 def test_blocks_change_nothing(shape, monkeypatch):
     layer = ASTra(3 if len(shape) > 1 else 1)
     x = (3 * torch.randn(*shape)).requires_grad_()
     results = []
-    for block in (BLOCK, 10**9):
+    for block in (1000, 10**9):
         monkeypatch.setattr("astralearn.torch.blocks.BLOCK", block)
         x.grad = layer.raw_slope.grad = None
         g = layer(x)
         g.sigmoid().sum().backward()
         results.append((g.detach(), x.grad, layer.raw_slope.grad))
     for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
 
 
 def test_learnable_or_not():

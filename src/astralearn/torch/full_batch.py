@@ -39,7 +39,7 @@ def full_batch_backward(
     """
     if loss.running is not None:
         raise ValueError("full_batch_backward is exact, a loss with running sums is not: use GMNLoss() without `running`")
-    if iter(batches) is batches:
+    if isinstance(batches, Iterator):  # asking iter() instead would make a DataLoader draw random numbers
         raise TypeError("full_batch_backward goes through the batches twice: pass a list or a DataLoader, not an iterator or generator")
     look = forward or _logits_and_labels
     random_state = _random_state()
@@ -55,7 +55,7 @@ def full_batch_backward(
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
             _, slopes = examined(loss.name, g.detach(), y, weight, loss.axis(g))
-            wide = gradient_at(loss.name, [part.double() for part in slopes] if g.device.type == "cpu" else slopes, y, total)
+            wide = gradient_at(loss.name, slopes.double() if g.device.type == "cpu" else slopes, y, total)
             g.backward((scale * per_loss * wide).to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(torch.get_default_dtype())
 

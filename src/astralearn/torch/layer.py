@@ -125,11 +125,27 @@ class _Warp(torch.autograd.Function):
         if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
             in_x = weight * rebalanced_logit_dx(x, b, xp=eager)
             return in_x, (weight * rebalanced_logit_db(x, b, xp=eager)).sum_to_size(b.shape)
-        in_x = weight * dx
-        if not ctx.needs_input_grad[1]:
-            return in_x, None
+        rows, is_learned = blocks(x), ctx.needs_input_grad[1]
+        if len(rows) == 1:
+            in_x = weight * dx
+            return in_x, _in_b(b, in_x, x, weight, lag) if is_learned else None
+        in_x, in_b = torch.empty_like(x), torch.zeros_like(b)
+        for row in rows:
+            in_x[row] = weight[row] * dx[row]
+            if is_learned:
+                in_b += _in_b(b, in_x[row], x[row], weight[row], lag[row])
+        return in_x, in_b if is_learned else None
+
+
+def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Tensor:
+    """Σ weight · ∂g/∂b, of the shape of b."""
+    if b.ndim == 0 and not torch.compiler.is_compiling():  # inner products, without an array of products
+        in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
+        sums = [torch.dot(in_x, x), in_x.sum(), torch.dot(weight, lag), weight.sum()]
+    else:
         sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, weight * lag, weight)]
-        return in_x, slope_derivative(b, *sums, xp=namespace())
+    derivative: Tensor = slope_derivative(b, *sums, xp=namespace())
+    return derivative
 
 
 def _rebalanced_logit(x: Tensor, b: Tensor) -> Tensor:
@@ -138,8 +154,16 @@ def _rebalanced_logit(x: Tensor, b: Tensor) -> Tensor:
 
 
 def _in_blocks(formula: Callable[..., tuple[Tensor, ...]], x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
-    parts = [formula(x if x.ndim == 0 else x[block], b, xp=namespace()) for block in blocks(x)]
-    return parts[0] if len(parts) == 1 else tuple(torch.cat(pieces) for pieces in zip(*parts, strict=True))
+    rows = blocks(x)
+    if len(rows) == 1:
+        return formula(x, b, xp=namespace())
+    whole: tuple[Tensor, ...] = ()
+    for row in rows:
+        parts = formula(x[row], b, xp=namespace())
+        whole = whole or tuple(torch.empty_like(x) for _ in parts)
+        for values, part in zip(whole, parts, strict=True):
+            values[row] = part
+    return whole
 
 
 def _at_least_float32(x: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -205,26 +204,31 @@ class _Summed(torch.autograd.Function):
         return of_loss * gradient, None, None, None, None, None, None
 
 
-def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, list[Tensor]]:
-    """The batch's sums, and its slopes block by block."""
+def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
+    """The batch's sums and slopes (`core.sums`), block by block."""
     rows = blocks(g)
     if len(rows) == 1:
-        sums, slopes = SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
-        return sums, [slopes]
+        return SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
     if weight is not None:
         weight = weight.expand_as(g)
-    looks = [SUMMED[name].examine(g[r], y[r], None if weight is None else weight[r], axis=axis, xp=eager) for r in rows]
-    add = functools.partial(SUMMED[name].add, xp=eager)
-    return functools.reduce(add, (sums for sums, _ in looks)), [slopes for _, slopes in looks]
+    total: Sums | None = None
+    slopes = torch.empty_like(g)
+    for row in rows:
+        sums, slopes[row] = SUMMED[name].examine(g[row], y[row], None if weight is None else weight[row], axis=axis, xp=eager)
+        total = sums if total is None else SUMMED[name].add(total, sums, xp=eager)
+    assert total is not None
+    return total, slopes
 
 
-def gradient_at(name: str, slopes: list[Tensor], y: Tensor, total: Sums) -> Tensor:
-    """The gradient at the logits whose slopes these are, for the sums of everything joined."""
-    if len(slopes) == 1:
-        gradient: Tensor = SUMMED[name].gradient(slopes[0], y, total, xp=eager)
+def gradient_at(name: str, slopes: Tensor, y: Tensor, total: Sums) -> Tensor:
+    """The gradient at the logits whose slopes these are, for the sums of everything joined. May overwrite the slopes."""
+    rows = blocks(slopes)
+    if len(rows) == 1:
+        gradient: Tensor = SUMMED[name].gradient(slopes, y, total, xp=eager)
         return gradient
-    labels = torch.split(y, [part.shape[0] for part in slopes])
-    return torch.cat([SUMMED[name].gradient(part, of, total, xp=eager) for part, of in zip(slopes, labels, strict=True)])
+    for row in rows:
+        slopes[row] = SUMMED[name].gradient(slopes[row], y[row], total, xp=eager)
+    return slopes
 
 
 def _scaled(name: str, sums: Sums, factor: float) -> Sums:
