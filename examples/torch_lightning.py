@@ -16,12 +16,12 @@ from torch.utils.data import DataLoader, TensorDataset
 from astralearn.torch import ASTra, GMNLoss, SlopeRate, SoftConfusionMonitor, StratifiedBatchSampler, parameter_groups
 
 try:
-    import lightning as L
+    import lightning
 except ImportError:
     sys.exit("This example needs Lightning: pip install lightning")
 
 
-class RareClassifier(L.LightningModule):
+class RareClassifier(lightning.LightningModule):
     def __init__(self) -> None:
         super().__init__()
         self.model = nn.Sequential(nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), ASTra())
@@ -55,15 +55,9 @@ def main(epochs: int = 20) -> dict[str, Tensor]:
     y = torch.cat([torch.ones(20), torch.zeros(10_000)])
     x = torch.randn(len(y), 10, generator=generator) + 0.6 * y[:, None]
     loader = DataLoader(TensorDataset(x, y), batch_sampler=StratifiedBatchSampler(y, batch_size=512, positives_per_batch=4))
-    L.seed_everything(0, verbose=False)
-    trainer = L.Trainer(
-        max_epochs=epochs,
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+    lightning.seed_everything(0, verbose=False)
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = lightning.Trainer(max_epochs=epochs, accelerator="cpu", **quiet)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Lightning's advice on workers and logging intervals
         trainer.fit(RareClassifier(), loader)

@@ -21,11 +21,18 @@ except ImportError:
     sys.exit("This example needs skorch: pip install skorch")
 
 
+def both_columns(g: torch.Tensor) -> torch.Tensor:
+    """Probabilities of both classes, as scikit-learn wants them: z of a rebalanced logit is σ(g). skorch knows this of BCE only."""
+    z = torch.sigmoid(g)
+    return torch.stack([1 - z, z], dim=-1)
+
+
 def classifier(last: type[nn.Module], loss: type[nn.Module]) -> NeuralNetBinaryClassifier:
     torch.manual_seed(0)
     return NeuralNetBinaryClassifier(
         nn.Sequential(nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), last()),
         criterion=loss,
+        predict_nonlinearity=both_columns,
         optimizer=torch.optim.Adam,
         optimizer__param_groups=[("*raw_slope", {"lr": 0.05})] if last is ASTra else [],
         lr=1e-2,
