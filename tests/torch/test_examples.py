@@ -17,7 +17,7 @@ def functions(name):
 
 def test_training_loop():
     example = functions("torch_training_loop.py")
-    g_mean = {mode: float(example["judge"](example["train"](mode, epochs=100)).split()[-1]) for mode in (False, True)}
+    g_mean = {mode: float(example["judge"](example["train"](mode, epochs=60)).split()[-1]) for mode in (False, True)}
     assert g_mean[True] > g_mean[False] + 0.2
 
 
@@ -29,7 +29,7 @@ def test_lightning():
 
 def test_skorch():
     pytest.importorskip("skorch")
-    scores = functions("torch_skorch.py")["main"]()
+    scores = functions("torch_skorch.py")["main"](epochs=30)
     assert scores["GMN-ASTra"] > scores["BCE"]
 
 

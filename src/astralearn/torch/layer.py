@@ -35,8 +35,8 @@ class ASTra(nn.Module):
     as float32, because g reaches b times the logit.
 
     >>> layer = ASTra()
-    >>> [round(g, 3) for g in layer(torch.tensor([-2.0, 0.0, 2.0])).tolist()], round(layer.threshold.item(), 3)
-    ([-13.693, 0.0, 3.26], 0.25)
+    >>> [round(g, 2) for g in layer(torch.tensor([-2.0, 0.0, 2.0])).tolist()], round(layer.threshold.item(), 3)
+    ([-13.69, 0.0, 3.26], 0.25)
     """
 
     raw_slope: Tensor
