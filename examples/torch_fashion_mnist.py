@@ -9,6 +9,16 @@ https://github.com/zalandoresearch/fashion-mnist (train-images-idx3-ubyte.gz and
 The positives are shirts, the class most often confused with others; the negatives a random sample of the nine other classes. Each
 method trains the same network on the same stratified mini-batches with the same number of steps, and is judged at its own
 threshold on the 10,000 test images. The five positives are redrawn for every seed: look at the spread before the mean.
+
+Measured with the defaults (G-Mean, recall, specificity; mean of three draws):
+
+    BCE             0.000   0.000   1.000       finds no shirt at all
+    weighted BCE    0.537   0.307   0.941
+    GMN             0.435   0.216   0.952
+    GMN-ASTra       0.322   0.114   0.985
+
+So GMN-ASTra beats BCE, which learns nothing here, but not BCE with class weights on stratified batches: after 8 short epochs, with 5
+positives, it still says no too often. One setting, three draws: no more than that is claimed.
 """
 
 from __future__ import annotations
