@@ -1,0 +1,132 @@
+"""A small CNN on Fashion-MNIST with one class kept at a handful of positives: BCE against GMN-ASTra, image-sized and deep.
+
+    python examples/torch_fashion_mnist.py                       five positives against 6,000 negatives, three draws, minutes
+    python examples/torch_fashion_mnist.py --positives 20 --seeds 5 --epochs 12
+
+The data come from the Debian package dataset-fashion-mnist (`apt-get install dataset-fashion-mnist`); elsewhere, put the four files of
+https://github.com/zalandoresearch/fashion-mnist (train-images-idx3-ubyte.gz and so on) into a folder and name it with --data.
+
+The positives are shirts, the class most often confused with others; the negatives a random sample of the nine other classes. Each
+method trains the same network on the same stratified mini-batches with the same number of steps, and is judged at its own
+threshold on the 10,000 test images. The five positives are redrawn for every seed: look at the spread before the mean.
+
+Measured with the defaults (G-Mean, recall, specificity; mean of three draws):
+
+    BCE             0.000   0.000   1.000       finds no shirt at all
+    weighted BCE    0.537   0.307   0.941
+    GMN             0.435   0.216   0.952
+    GMN-ASTra       0.322   0.114   0.985
+
+So GMN-ASTra beats BCE, which learns nothing here, but not BCE with class weights on stratified batches: after 8 short epochs, with 5
+positives, it still says no too often. One setting, three draws: no more than that is claimed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import math
+import statistics
+import sys
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from astralearn import SoftConfusion
+from astralearn.torch import ASTra, GMNLoss, SlopeRate, SoftConfusionMonitor, StratifiedBatchSampler, parameter_groups
+
+SHIRT = 6
+
+
+def read_idx(path: Path) -> Tensor:
+    """An IDX file of bytes: two zeros, the type, the number of dimensions, their sizes, the values."""
+    raw = gzip.decompress(path.read_bytes())
+    shape = [int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(raw[3])]
+    return torch.frombuffer(bytearray(raw[4 + 4 * len(shape) :]), dtype=torch.uint8).reshape(shape)
+
+
+def load(folder: Path, part: str) -> tuple[Tensor, Tensor]:
+    """Images (N, 1, 28, 28) in about [−1, 2], and whether each is a shirt."""
+    images, labels = read_idx(folder / f"{part}-images-idx3-ubyte.gz"), read_idx(folder / f"{part}-labels-idx1-ubyte.gz")
+    return (images[:, None].float() / 255 - 0.286) / 0.353, (labels == SHIRT).float()
+
+
+def draw(images: Tensor, y: Tensor, positives: int, negatives: int, seed: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    chosen = [torch.nonzero(y == label).reshape(-1) for label in (1, 0)]
+    rows = torch.cat([c[torch.randperm(len(c), generator=generator)[:n]] for c, n in zip(chosen, (positives, negatives), strict=True)])
+    return images[rows], y[rows]
+
+
+def network(*last: nn.Module) -> nn.Sequential:
+    def block(inputs: int, outputs: int) -> list[nn.Module]:
+        return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.LeakyReLU(0.1), nn.MaxPool2d(2)]
+
+    return nn.Sequential(*block(1, 16), *block(16, 32), nn.Flatten(), nn.Linear(32 * 49, 1), nn.Flatten(0), *last)
+
+
+def train(method: str, images: Tensor, y: Tensor, epochs: int, seed: int) -> nn.Sequential:
+    torch.manual_seed(seed)
+    model = network(ASTra()) if "ASTra" in method else network()
+    weight = torch.tensor(float((y == 0).sum() / (y == 1).sum())) if method == "weighted BCE" else None
+    loss = GMNLoss() if "GMN" in method else nn.BCEWithLogitsLoss(pos_weight=weight)
+    # BCE sees the classes as they are (an ordinary shuffled loader); the others need a positive in every batch to make sense.
+    if method == "BCE":
+        batches = DataLoader(TensorDataset(images, y), batch_size=256, shuffle=True)
+    else:
+        batches = DataLoader(TensorDataset(images, y), batch_sampler=StratifiedBatchSampler(y, 256, seed=seed))
+    has_slope = "ASTra" in method
+    optimizer = torch.optim.Adam(parameter_groups(model, lr=1e-3) if has_slope else model.parameters(), lr=1e-3)
+    rate, monitor = SlopeRate(optimizer) if has_slope else None, SoftConfusionMonitor()
+    for _ in range(epochs):
+        monitor.reset()
+        for x, target in batches:
+            g = model(x)
+            monitor.update(g, target)
+            optimizer.zero_grad()
+            loss(g, target).backward()
+            optimizer.step()
+        if rate is not None:
+            rate.step(monitor.compute()["e_ratio"])
+    return model
+
+
+@torch.no_grad()
+def judge(model: nn.Module, images: Tensor, y: Tensor) -> SoftConfusion:
+    """Hard counts at the threshold, which is logit 0 for every method."""
+    predicted = torch.cat([model(part) >= 0 for part in images.split(1000)]).float()
+    return SoftConfusion(
+        tn=((1 - predicted) * (1 - y)).sum(), fp=(predicted * (1 - y)).sum(), fn=((1 - predicted) * y).sum(), tp=(predicted * y).sum()
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("/usr/share/datasets/fashion-mnist"))
+    parser.add_argument("--positives", type=int, default=5)
+    parser.add_argument("--negatives", type=int, default=6000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=8)
+    arguments = parser.parse_args()
+    if not (arguments.data / "train-images-idx3-ubyte.gz").exists():
+        print(f"Fashion-MNIST is not in {arguments.data}: `apt-get install dataset-fashion-mnist`, or name its folder with --data.")
+        return 2
+    train_images, train_y = load(arguments.data, "train")
+    test_images, test_y = load(arguments.data, "t10k")
+    print(f"{arguments.positives} shirts against {arguments.negatives} others, {arguments.epochs} epochs, {arguments.seeds} draws")
+    print(f"{'':14}{'G-Mean':>16}{'recall':>16}{'specificity':>16}{'MCC':>16}")
+    for method in ("BCE", "weighted BCE", "GMN", "GMN-ASTra"):
+        rows = []
+        for seed in range(arguments.seeds):
+            images, y = draw(train_images, train_y, arguments.positives, arguments.negatives, seed)
+            counts = judge(train(method, images, y, arguments.epochs, seed), test_images, test_y)
+            rows.append([float(v) for v in (counts.g_mean, counts.tpr, counts.tnr, counts.mcc)])
+        cells = [f"{statistics.mean(c):.3f} ± {statistics.stdev(c) if len(c) > 1 else math.nan:.3f}" for c in zip(*rows, strict=True)]
+        print(f"{method:14}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

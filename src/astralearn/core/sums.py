@@ -1,0 +1,162 @@
+"""Losses through the sums that couple a batch: what shards, micro-batches and ranks add up, and each one's exact gradient after that.
+
+Every loss is J(S) of a few sums S over the examples, so examples meet only there. Per loss, SUMMED holds four functions:
+
+    sums, slopes = examine(g, y, weight, axis=…, xp=…)      one look at the shard's own examples
+    total        = add(sums, sums of another shard)         what has to travel
+    value(total)                                            the loss of everything joined
+    gradient(slopes, y, total)                              its gradient at this shard's logits, exactly
+
+Sums are a tuple of arrays, one number for each output, reduced dimensions kept with size 1 so that they broadcast against the
+logits. `slopes` has the shape of the logits. Arrays only, unchecked. Each J is that of `losses` to rounding, m and the
+treatment of an empty class included. Being ratios, all J stay the same when every sum is doubled, and their gradients are halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from astralearn.core.confusion import SoftConfusion, count, right_and_wrong, signed
+from astralearn.core.curve import TINY, at_least
+from astralearn.core.inputs import Array, Axis
+from astralearn.core.losses import LOSSES
+from astralearn.core.sigmoid import sigmoid, softplus
+
+# Stands for ln 0: finite, so that sums and differences stay finite, and far below the logarithm of anything counted.
+_LOG_NOTHING = -1e30
+
+
+Sums = tuple[Array, ...]
+
+
+class SummedLoss(NamedTuple):
+    """The four functions of one loss, as in the module's docstring; each ends in `*, xp`."""
+
+    examine: Callable[..., tuple[Sums, Array]]
+    add: Callable[..., Sums]
+    value: Callable[..., Array]
+    gradient: Callable[..., Array]
+
+
+def add_sums(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:  # noqa: ARG001 (one signature for all)
+    """Plain addition."""
+    return tuple(a + b for a, b in zip(mine, theirs, strict=True))
+
+
+def bce_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+    """Sums Σ w ln(1 + e^m) and Σ w; slopes ±wσ(m)."""
+    m = signed(g, y)
+    sums = tuple(xp.sum(_times(weight, part), axis=axis, keepdims=True) for part in (softplus(m, xp), xp.ones_like(g)))
+    return sums, _times(weight, (1.0 - 2.0 * y) * sigmoid(m, xp))
+
+
+def bce_value(sums: Sums, *, xp: Any) -> Array:
+    """Σ w ln(1 + e^m) / Σ w; 0 without any weight."""
+    return sums[0] / _or_one(sums[1], xp)
+
+
+def bce_gradient(slopes: Array, y: Array, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
+    """wᵢ(zᵢ − yᵢ)/Σw."""
+    return slopes / _or_one(sums[1], xp)
+
+
+def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+    """Sums ln TP, ln TN, m₁, m₀; slopes ln w + ln σ(m)σ(−m).
+
+    The logarithms are taken by logsumexp around each class's best example, so nothing is 0/0 even where every positive sits at
+    g = −200. Masks are products, since a selection costs array libraries more than an exponential.
+    """
+    negative = 1.0 - y
+    m = (negative - y) * g
+    minus_m_abs = -xp.abs(m)
+    log_share = xp.log1p(xp.exp(minus_m_abs))
+    log_right = -(xp.clip(m, 0.0, -_LOG_NOTHING) + log_share)
+    weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
+    absent_1, absent_0 = (negative, y) if weight is None else (_is_zero(weight_of_1, xp), _is_zero(weight_of_0, xp))
+    best_of_1 = -softplus(-xp.max(g + absent_1 * _LOG_NOTHING, axis=axis, keepdims=True), xp)
+    best_of_0 = -softplus(xp.min(g - absent_0 * _LOG_NOTHING, axis=axis, keepdims=True), xp)
+    # The exponent is above 0 only for examples without weight.
+    scaled = xp.exp(xp.clip(log_right - (y * best_of_1 + negative * best_of_0), _LOG_NOTHING, 0.0))
+
+    def total(values: Array) -> Array:
+        return xp.sum(values, axis=axis, keepdims=True)
+
+    m1, m0 = total(weight_of_1), total(weight_of_0)
+    log_tp = _log_sum(best_of_1, total(weight_of_1 * scaled), m1, xp)
+    log_tn = _log_sum(best_of_0, total(weight_of_0 * scaled), m0, xp)
+    slopes = minus_m_abs - 2.0 * log_share
+    return (log_tp, log_tn, m1, m0), slopes if weight is None else slopes + _log(weight, xp)
+
+
+def gmn_add(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:
+    """Counts in logarithms, totals as they are."""
+    return xp.logaddexp(mine[0], theirs[0]), xp.logaddexp(mine[1], theirs[1]), mine[2] + theirs[2], mine[3] + theirs[3]
+
+
+def gmn_value(sums: Sums, *, xp: Any) -> Array:
+    """1 − √(TPR·TNR) (Eq. 9)."""
+    return -xp.expm1(_log_g_mean(sums, xp))
+
+
+def gmn_gradient(slopes: Array, y: Array, sums: Sums, *, xp: Any) -> Array:
+    """∓½ G wᵢ zᵢ(1−zᵢ)/TP for a positive, TN for a negative: ± the exponential of one sum of logarithms, at most ½."""
+    log_half_g = _log_g_mean(sums, xp) + xp.log(0.0 * sums[0] + 0.5)
+    negative = 1.0 - y
+    return (negative - y) * xp.exp(slopes + (y * (log_half_g - sums[0]) + negative * (log_half_g - sums[1])))
+
+
+def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[SoftConfusion], tuple[Array, Array]]) -> SummedLoss:
+    """The four functions of a loss of the four counts; slopes wσ(m)σ(−m)."""
+
+    def examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+        right, wrong = right_and_wrong(signed(g, y), xp)
+        return tuple(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp)), _times(weight, right * wrong)
+
+    def value(sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
+        return of_counts(SoftConfusion(*sums))
+
+    def gradient(slopes: Array, y: Array, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
+        by_tp, by_tn = partials(SoftConfusion(*sums))
+        return slopes * (y * by_tp - (1.0 - y) * by_tn)
+
+    return SummedLoss(examine, add_sums, value, gradient)
+
+
+SUMMED: dict[str, SummedLoss] = {
+    "bce": SummedLoss(bce_examine, add_sums, bce_value, bce_gradient),
+    "gmn": SummedLoss(gmn_examine, gmn_add, gmn_value, gmn_gradient),
+    **{
+        name: _by_counts(loss.of_counts, loss.partials)
+        for name, loss in LOSSES.items()
+        if name != "gmn" and loss.of_counts is not None and loss.partials is not None
+    },
+}
+
+
+def _log_g_mean(sums: Sums, xp: Any) -> Array:
+    """ln √(TPR·TNR), a class without weight counting as found."""
+    log_tp, log_tn, m1, m0 = sums
+    log_tpr = xp.where(m1 > 0, log_tp - xp.log(_or_one(m1, xp)), 0.0)
+    log_tnr = xp.where(m0 > 0, log_tn - xp.log(_or_one(m0, xp)), 0.0)
+    return 0.5 * (log_tpr + log_tnr)
+
+
+def _log_sum(peak: Array, scaled: Array, weight: Array, xp: Any) -> Array:
+    return xp.where(weight > 0, peak + xp.log(at_least(scaled, TINY, xp)), _LOG_NOTHING)
+
+
+def _times(weight: Array, values: Array) -> Array:
+    return values if weight is None else weight * values
+
+
+def _or_one(total: Array, xp: Any) -> Array:
+    return xp.where(total > 0, total, 1.0)
+
+
+def _is_zero(values: Array, xp: Any) -> Array:
+    return xp.where(values > 0, 0.0, xp.ones_like(values))
+
+
+def _log(weight: Array, xp: Any) -> Array:
+    return xp.where(weight > 0, xp.log(_or_one(weight, xp)), _LOG_NOTHING)

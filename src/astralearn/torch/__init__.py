@@ -1,0 +1,26 @@
+"""PyTorch: ASTra as the last layer, GMN as the loss, exact at any scale.
+
+`ASTra` warps a model's logits, the losses take logits, `full_batch_backward` and `process_group=` keep a loss of the whole batch
+exact over micro-batches and ranks. Formulas are those of `astralearn.core`; this package holds state, autograd and collectives.
+"""
+
+from astralearn.torch.full_batch import full_batch_backward
+from astralearn.torch.layer import ASTra
+from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss
+from astralearn.torch.monitor import SoftConfusionMonitor
+from astralearn.torch.sampler import StratifiedBatchSampler
+from astralearn.torch.slope_rate import SlopeRate, parameter_groups
+
+__all__ = [
+    "ASTra",
+    "BCELoss",
+    "BalancedAccuracyLoss",
+    "F1Loss",
+    "GMNLoss",
+    "MCCLoss",
+    "SlopeRate",
+    "SoftConfusionMonitor",
+    "StratifiedBatchSampler",
+    "full_batch_backward",
+    "parameter_groups",
+]

@@ -1,0 +1,109 @@
+"""The full batch's gradient in the memory of one micro-batch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from astralearn.core.sums import SUMMED, Sums
+from astralearn.torch.elementary import eager
+from astralearn.torch.losses import SummedLossModule, examined, gradient_at
+from astralearn.torch.ranks import gather_sums, world_size
+
+
+def full_batch_backward(
+    model: nn.Module,
+    loss: SummedLossModule,
+    batches: Iterable[Any],
+    *,
+    forward: Callable[[nn.Module, Any], tuple[Tensor, ...]] | None = None,
+) -> Tensor:
+    """Adds to `.grad` exactly the gradient of the loss over all batches joined, and returns that loss.
+
+    Two passes over the micro-batches: the first, without a graph, adds up the sums of `core.sums`; the second sends each
+    micro-batch's exact share of the gradient back. Memory is that of one micro-batch, whatever their number; time is one more
+    forward pass.
+
+    model: from inputs to logits; DDP-wrapped works if the loss has a process_group, and communicates once, at the end. loss: any of
+    this package's, without `running`. batches: a list, a DataLoader, anything that can be iterated over twice and gives the same
+    micro-batches, each (inputs, target) or (inputs, target, sample_weight). Both passes start from one state of torch's random
+    numbers, so dropout and a shuffling DataLoader repeat themselves. forward: (model, batch) → (logits, target) or (logits, target,
+    sample_weight), for batches of another kind.
+
+    Exact if the model treats examples one by one. Batch normalisation in training mode does not: its statistics are those of each
+    micro-batch, as everywhere (its running ones are updated once, by the second pass).
+    """
+    if loss.running is not None:
+        raise ValueError("full_batch_backward is exact, a loss with running sums is not: use GMNLoss() without `running`")
+    if isinstance(batches, Iterator):  # asking iter() instead would make a DataLoader draw random numbers
+        raise TypeError("full_batch_backward goes through the batches twice: pass a list or a DataLoader, not an iterator or generator")
+    look = forward or _logits_and_labels
+    random_state = _random_state()
+    with torch.no_grad(), _buffers_restored(model):
+        total = _total(loss, (loss.prepared(*look(model, batch)) for batch in batches))
+    scale = 1.0
+    if loss.process_group is not None:
+        total, scale = gather_sums(loss.name, total, loss.process_group), float(world_size(loss.process_group))
+    losses: Tensor = SUMMED[loss.name].value(total, xp=eager)
+    per_loss = torch.full_like(losses, 1.0 / losses.numel())
+    _set_random_state(random_state)
+    for batch, is_last in _with_end(batches):
+        with contextlib.nullcontext() if is_last else _no_sync(model):
+            g, y, weight = loss.prepared(*look(model, batch))
+            _, slopes = examined(loss.name, g.detach(), y, weight, loss.axis(g))
+            wide = gradient_at(loss.name, slopes.double() if g.device.type == "cpu" else slopes, y, total)
+            g.backward((scale * per_loss * wide).to(g.dtype))  # type: ignore[no-untyped-call]
+    return loss.reduced(losses).to(torch.get_default_dtype())
+
+
+def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
+    inputs, *labels = batch
+    return model(inputs), *labels
+
+
+def _total(loss: SummedLossModule, prepared: Iterable[tuple[Tensor, Tensor, Tensor | None]]) -> Sums:
+    """The sums of all micro-batches, added in float64: thousands of float32 additions would show."""
+    total: Sums | None = None
+    for g, y, weight in prepared:
+        sums, _ = examined(loss.name, g, y, weight, loss.axis(g))
+        wide = tuple(part.double() if part.device.type == "cpu" else part for part in sums)
+        total = wide if total is None else SUMMED[loss.name].add(total, wide, xp=eager)
+    if total is None:
+        raise ValueError("batches must hold at least one micro-batch")
+    return total
+
+
+def _with_end(batches: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
+    """Each batch, and whether it is the last."""
+    iterator = iter(batches)
+    current = next(iterator)
+    for following in iterator:
+        yield current, False
+        current = following
+    yield current, True
+
+
+def _no_sync(model: nn.Module) -> contextlib.AbstractContextManager[Any]:
+    return model.no_sync() if hasattr(model, "no_sync") else contextlib.nullcontext()  # type: ignore[operator]
+
+
+@contextlib.contextmanager
+def _buffers_restored(model: nn.Module) -> Iterator[None]:
+    before = [buffer.clone() for buffer in model.buffers()]
+    yield
+    for buffer, saved in zip(model.buffers(), before, strict=True):
+        buffer.copy_(saved)
+
+
+def _random_state() -> tuple[Tensor, list[Tensor]]:
+    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+
+
+def _set_random_state(state: tuple[Tensor, list[Tensor]]) -> None:
+    torch.set_rng_state(state[0])
+    if state[1]:
+        torch.cuda.set_rng_state_all(state[1])

@@ -1,0 +1,275 @@
+"""The losses of `core.LOSSES` as modules on logits: weights, missing labels, one loss per output, sums over ranks and over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from astralearn.core import LOSSES
+from astralearn.core.sums import SUMMED, Sums
+from astralearn.torch.blocks import blocks
+from astralearn.torch.elementary import eager
+from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
+
+
+class SummedLossModule(nn.Module):
+    """What the losses share: each is a function of a few sums over the batch (`core.sums`), taken here.
+
+    Call it as `loss(logits, target)` or `loss(logits, target, sample_weight)`. logits: floating point, any shape (…), rebalanced by
+    `ASTra` or not; probabilities cannot be told from logits, so pass none. target: 0 and 1 of the same shape, any real dtype; NaN
+    and `ignore_index` mark missing labels, which count for nothing. sample_weight: finite and ≥ 0, broadcast to that shape.
+
+    A batch without one of the classes counts as one correctly classified example of it: loss and gradient of the other class are
+    finite and as useful as ever. A batch without any label has loss and gradient 0.
+
+    per_output: one loss for each column or channel of logits (N, C) or (N, C, …), then averaged (`reduction="mean"`) or returned as
+    (C,) (`reduction="none"`); the default pools all outputs into one. ignore_index: an integer label that means "missing".
+    process_group: adds the sums up over its ranks, so that the loss is that of the joined batch on every rank; `True` stands for
+    the default group. Gradients are scaled for DDP, which averages them over ranks: after it they equal the joined batch's.
+    running: None, or a decay in [0, 1) by which the sums of earlier training batches are kept. Then J is that of the decayed sums
+    and its gradient flows through the current batch alone: an approximation, for batches too small to hold both classes.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        *,
+        per_output: bool = False,
+        reduction: str = "mean",
+        ignore_index: int | None = None,
+        process_group: ProcessGroup | bool | None = None,
+        running: float | None = None,
+    ) -> None:
+        super().__init__()
+        if reduction not in ("mean", "none"):
+            raise ValueError(f"reduction must be 'mean' or 'none'; found {reduction!r}")
+        if running is not None and not 0 <= running < 1:
+            raise ValueError(f"running must be None or a decay in [0, 1); found {running}")
+        self.per_output = per_output
+        self.reduction = reduction
+        self.ignore_index = ignore_index
+        self.process_group = process_group
+        self.running = running
+        # (number of sums + 1, …): the decayed sums, and how many batches they amount to. Lazily shaped, hence None.
+        self.register_buffer("kept", None)
+
+    def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        g, y, weight = self.prepared(logits, target, sample_weight)
+        history = Memory(self) if self.running is not None and self.training else None
+        losses: Tensor = _Summed.apply(  # type: ignore[no-untyped-call]
+            g, y, weight, self.name, self.axis(g), self.process_group, history
+        )
+        return self.reduced(losses)
+
+    def reduced(self, losses: Tensor) -> Tensor:
+        """From losses with reduced dimensions of size 1 to what the module returns."""
+        losses = losses.reshape(-1)
+        return losses.mean() if self.reduction == "mean" or not self.per_output else losses
+
+    def axis(self, g: Tensor) -> tuple[int, ...]:
+        """The dimensions that sums run over: all, or all but the second."""
+        if not self.per_output:
+            return tuple(range(g.ndim))
+        if g.ndim < 2:
+            raise ValueError(f"per_output wants logits of shape (N, C) or (N, C, …); found {tuple(g.shape)}")
+        return (0, *range(2, g.ndim))
+
+    def prepared(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Logits, labels and weights of one dtype, checked, missing labels turned into 0 with weight 0."""
+        _check_kinds(logits, target, sample_weight)
+        g = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+        missing = None if self.ignore_index is None else target == self.ignore_index
+        y = target.to(g.dtype)
+        weight = None if sample_weight is None else sample_weight.to(g.dtype)
+        if torch.compiler.is_compiling():  # values are unknown: take every label for possibly missing, which costs nothing once fused
+            absent = torch.isnan(y) if missing is None else torch.isnan(y) | missing
+            return _without(absent, g, y, weight) if target.is_floating_point() or missing is not None else (g, y, weight)
+        _check_weight(weight)
+        if missing is None and _all_labels(y):
+            return g, y, weight
+        absent = torch.isnan(y) if missing is None else torch.isnan(y) | missing
+        g, y, weight = _without(absent, g, y, weight)
+        if not _all_labels(y):
+            wrong = y[(y != 0) & (y != 1)][0].item()
+            also = "" if self.ignore_index is None else f" or ignore_index={self.ignore_index}"
+            raise ValueError(f"target must hold 0, 1 or NaN (missing){also}; found {wrong:g}")
+        return g, y, weight
+
+    def extra_repr(self) -> str:
+        settings = {"per_output": False, "reduction": "mean", "ignore_index": None, "process_group": None, "running": None}
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name, default in settings.items() if getattr(self, name) != default)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
+        # A buffer without a shape yet takes that of the saved one.
+        self.kept = state_dict.get(prefix + "kept")
+        if self.kept is not None:
+            self.kept = self.kept.clone()
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
+
+
+class BCELoss(SummedLossModule):
+    """Binary cross-entropy on logits, the weighted mean: BCEWithLogitsLoss with everything that `SummedLossModule` adds."""
+
+    name = "bce"
+
+
+class GMNLoss(SummedLossModule):
+    """One minus the soft G-Mean, 1 − √(TPR·TNR) (Eq. 9). Arguments as in `SummedLossModule`.
+
+    >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
+    >>> round(float(GMNLoss()(logits, target)), 4)
+    0.3364
+    """
+
+    name = "gmn"
+
+
+class F1Loss(SummedLossModule):
+    """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLossModule`."""
+
+    name = "f1"
+
+
+class MCCLoss(SummedLossModule):
+    """One minus the soft Matthews correlation, in [0, 2]. Arguments as in `SummedLossModule`."""
+
+    name = "mcc"
+
+
+class BalancedAccuracyLoss(SummedLossModule):
+    """One minus the soft balanced accuracy, (FNR+FPR)/2. Arguments as in `SummedLossModule`."""
+
+    name = "balanced_accuracy"
+
+
+class Memory:
+    """The decayed sums of earlier batches, kept in the loss's buffer `kept`."""
+
+    def __init__(self, owner: SummedLossModule) -> None:
+        self.owner = owner
+
+    def joined(self, sums: Sums) -> tuple[Sums, float]:
+        """(decayed earlier sums + these, how many batches they amount to); remembers them."""
+        owner, loss = self.owner, SUMMED[self.owner.name]
+        decay = float(owner.running or 0.0)
+        age = 1.0
+        if owner.kept is not None:
+            *earlier, ages = owner.kept.to(sums[0].dtype).unbind(0)
+            sums = loss.add(_scaled(self.owner.name, tuple(earlier), decay), sums, xp=eager)
+            age = 1.0 + decay * float(ages.reshape(-1)[0])
+        owner.kept = torch.stack([*sums, torch.full_like(sums[0], age)]).detach()
+        return sums, age
+
+
+class _Summed(torch.autograd.Function):
+    """J of the sums, with its closed-form gradient. Returns one loss per output, reduced dimensions kept."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        g: Tensor,
+        y: Tensor,
+        weight: Tensor | None,
+        name: str,
+        axis: tuple[int, ...],
+        process_group: ProcessGroup | bool | None,
+        memory: Memory | None,
+    ) -> Tensor:
+        sums, slopes = examined(name, g, y, weight, axis)
+        total, scale = sums, 1.0
+        if process_group is not None:
+            total, scale = gather_sums(name, sums, process_group), float(world_size(process_group))
+        if memory is not None:
+            # Sums of n batches have 1/n of one batch's gradient: undo that, so that the step size does not depend on the memory.
+            total, age = memory.joined(total)
+            scale *= age
+        ctx.is_plain = process_group is None and memory is None
+        ctx.name, ctx.axis = name, axis
+        gradient = gradient_at(name, slopes, y, total)
+        ctx.save_for_backward(g, y, weight, gradient if scale == 1.0 else scale * gradient)
+        value: Tensor = SUMMED[name].value(total, xp=eager)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (of_loss,) = gradients
+        g, y, weight, gradient = ctx.saved_tensors
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
+            if not ctx.is_plain:
+                raise NotImplementedError("a loss with process_group or running sums can be differentiated only once")
+            gradient = LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
+        return of_loss * gradient, None, None, None, None, None, None
+
+
+def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
+    """The batch's sums and slopes (`core.sums`), block by block."""
+    rows = blocks(g)
+    if len(rows) == 1:
+        return SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
+    if weight is not None:
+        weight = weight.expand_as(g)
+    total: Sums | None = None
+    slopes = torch.empty_like(g)
+    for row in rows:
+        sums, slopes[row] = SUMMED[name].examine(g[row], y[row], None if weight is None else weight[row], axis=axis, xp=eager)
+        total = sums if total is None else SUMMED[name].add(total, sums, xp=eager)
+    assert total is not None
+    return total, slopes
+
+
+def gradient_at(name: str, slopes: Tensor, y: Tensor, total: Sums) -> Tensor:
+    """The gradient at the logits whose slopes these are, for the sums of everything joined. May overwrite the slopes."""
+    rows = blocks(slopes)
+    if len(rows) == 1:
+        gradient: Tensor = SUMMED[name].gradient(slopes, y, total, xp=eager)
+        return gradient
+    for row in rows:
+        slopes[row] = SUMMED[name].gradient(slopes[row], y[row], total, xp=eager)
+    return slopes
+
+
+def _scaled(name: str, sums: Sums, factor: float) -> Sums:
+    """Every sum times a factor; those of GMN that are logarithms, plus its logarithm."""
+    if name != "gmn":
+        return tuple(factor * part for part in sums)
+    shift = torch.log(torch.tensor(max(factor, 1e-30), dtype=sums[0].dtype, device=sums[0].device))
+    return sums[0] + shift, sums[1] + shift, factor * sums[2], factor * sums[3]
+
+
+def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
+    if not logits.is_floating_point():
+        raise TypeError(f"logits must be floating point; found {logits.dtype}")
+    if not isinstance(target, Tensor) or target.is_complex():
+        raise TypeError(f"target must be a real tensor; found {getattr(target, 'dtype', type(target).__name__)}")
+    if target.shape != logits.shape:
+        hint = " (use logits.squeeze(-1) or target.unsqueeze(-1))" if target.numel() == logits.numel() else ""
+        raise ValueError(f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}")
+    if logits.numel() == 0:
+        raise ValueError(f"logits must hold at least one value; found shape {tuple(logits.shape)}")
+    if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
+        raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}")
+
+
+def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
+    return len(shape) <= len(to) and all(mine in (1, theirs) for mine, theirs in zip(shape[::-1], to[::-1], strict=False))
+
+
+def _check_weight(weight: Tensor | None) -> None:
+    if weight is not None and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
+        raise ValueError("sample_weight must be finite and at least 0")
+
+
+def _all_labels(y: Tensor) -> bool:
+    """Whether all are 0 or 1, by y² − y = 0, which costs less than two comparisons."""
+    low, high = torch.aminmax(y * y - y)
+    return bool((low == 0) & (high == 0))
+
+
+def _without(absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with label 0 and weight 0 where the label is missing, and logit 0, lest a NaN there spread."""
+    present = torch.ones_like(y) if weight is None else weight.expand_as(y)
+    zero = torch.zeros((), dtype=g.dtype, device=g.device)
+    return torch.where(absent, zero, g), torch.where(absent, zero, y), torch.where(absent, zero, present)

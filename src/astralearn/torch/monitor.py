@@ -1,0 +1,98 @@
+"""The soft confusion matrix of an epoch: counted batch by batch, on every rank, read at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from astralearn.core import SoftConfusion, soft_confusion
+from astralearn.torch.elementary import eager
+from astralearn.torch.losses import BCELoss
+
+if TYPE_CHECKING:
+    _Metric: Any = nn.Module
+else:
+    try:
+        from torchmetrics import Metric as _Metric
+    except ImportError:
+        _Metric = nn.Module
+
+READINGS = ("fnr", "fpr", "e_ratio", "g_mean", "mcc")
+
+
+class SoftConfusionMonitor(_Metric):  # type: ignore[misc]
+    """Adds up TN, FP, FN, TP in probabilities (Eq. 8) over batches and ranks; reads FNR, FPR, e-ratio (Eq. 11), G-Mean and MCC.
+
+        monitor.update(logits, target)          # or monitor(logits, target), in every batch
+        monitor.compute()["e_ratio"]            # once per epoch, on every rank; then monitor.reset()
+        SlopeRate.step(monitor.compute()["e_ratio"])
+        self.log_dict(monitor.compute())        # Lightning
+        monitor.write(writer, epoch)            # TensorBoard
+
+    Where torchmetrics is installed it is a torchmetrics.Metric (synchronised, collected and logged as such), elsewhere a plain
+    module with the same methods. Arguments and missing labels as in the losses; counts are kept in float64.
+
+    >>> monitor = SoftConfusionMonitor()
+    >>> monitor.update(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]))
+    >>> round(float(monitor.compute()["fpr"]), 4)
+    0.5
+    """
+
+    full_state_update = False
+    is_differentiable = False
+    higher_is_better = None
+    counts: Tensor
+
+    def __init__(self, *, ignore_index: int | None = None, **metric_settings: Any) -> None:
+        super().__init__(**metric_settings)
+        self._labels = BCELoss(ignore_index=ignore_index)
+        # tn, fp, fn, tp. One device knows no float64.
+        zeros = torch.zeros(4, dtype=torch.float64)
+        if self.is_torchmetric:
+            self.add_state("counts", default=zeros, dist_reduce_fx="sum")
+        else:
+            self.register_buffer("counts", zeros)
+
+    @property
+    def is_torchmetric(self) -> bool:
+        return hasattr(self, "add_state")
+
+    @torch.no_grad()
+    def update(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
+        """Counts a batch of (rebalanced) logits."""
+        g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
+        self.counts += torch.stack(list(soft_confusion(g, y, weight, xp=eager))).to(self.counts)
+
+    def compute(self) -> dict[str, Tensor]:
+        """fnr, fpr, e_ratio, g_mean, mcc of everything counted since the last reset, over all ranks."""
+        confusion = self.confusion()
+        return {name: getattr(confusion, name) for name in READINGS}
+
+    def confusion(self) -> SoftConfusion:
+        """The counts themselves, with every reading that `SoftConfusion` has."""
+        counts = self.counts
+        if not self.is_torchmetric and dist.is_available() and dist.is_initialized():
+            counts = counts.clone()
+            dist.all_reduce(counts)
+        return SoftConfusion(*counts.unbind(0))
+
+    def write(self, writer: Any, step: int, prefix: str = "") -> None:
+        """The readings as scalars of a TensorBoard SummaryWriter, or of anything with its add_scalar."""
+        for name, value in self.compute().items():
+            writer.add_scalar(prefix + name, float(value), step)
+
+    if _Metric is nn.Module:  # what torchmetrics.Metric would bring
+
+        def reset(self) -> None:
+            """Forgets everything counted."""
+            self.counts.zero_()
+
+        def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> dict[str, Tensor]:
+            """Counts a batch and returns its own readings."""
+            g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
+            batch = soft_confusion(g, y, weight, xp=eager)
+            self.counts += torch.stack(list(batch)).to(self.counts)
+            return {name: getattr(batch, name) for name in READINGS}

@@ -1,0 +1,35 @@
+"""Sums over the ranks of a process group: a few numbers per step travel, whatever the batch."""
+
+from __future__ import annotations
+
+import functools
+from typing import TypeAlias
+
+import torch
+import torch.distributed as dist
+
+from astralearn.core.sums import SUMMED, Sums
+from astralearn.torch.elementary import eager
+
+ProcessGroup: TypeAlias = "dist.ProcessGroup"
+
+
+def group_of(process_group: ProcessGroup | bool) -> ProcessGroup | None:
+    """What torch.distributed calls the group: None is its default one, which `True` stands for."""
+    if not (dist.is_available() and dist.is_initialized()):
+        raise RuntimeError("process_group needs torch.distributed.init_process_group first (torchrun prepares its environment)")
+    return None if isinstance(process_group, bool) else process_group
+
+
+def world_size(process_group: ProcessGroup | bool) -> int:
+    return 1 if process_group is False else dist.get_world_size(group_of(process_group))
+
+
+def gather_sums(name: str, sums: Sums, process_group: ProcessGroup | bool) -> Sums:
+    """The sums of all ranks added up, the same bits on each: everyone gathers all and adds them in the order of ranks."""
+    if process_group is False:
+        return sums
+    mine = torch.stack(sums).contiguous()
+    everyone = [torch.empty_like(mine) for _ in range(world_size(process_group))]
+    dist.all_gather(everyone, mine, group=group_of(process_group))
+    return functools.reduce(functools.partial(SUMMED[name].add, xp=eager), (tuple(part.unbind(0)) for part in everyone))

@@ -1,0 +1,87 @@
+"""Mini-batches that always hold positives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.utils.data import Sampler
+
+
+class StratifiedBatchSampler(Sampler[list[int]]):
+    """Batches of indices, each with at least `positives_per_batch` positives, on every rank: for `DataLoader(batch_sampler=…)`.
+
+    Each epoch goes through all negatives once, in random order (a last incomplete batch is kept unless `drop_last`), and deals the
+    positives out in random order, starting again when they run out: with fewer positives than batches each is seen several times.
+    So the class proportions differ from the data's; GMN, being made of rates within each class, does not notice, BCE does.
+
+    labels: 0 and 1, one per example, of any kind that torch.as_tensor takes. batch_size: on each rank, positives included.
+    positives_per_batch: None takes the data's share of positives, at least 1. num_replicas, rank: taken from torch.distributed where
+    it is initialised. Every rank gets the same number of batches, no negative twice; call `set_epoch` as with
+    DistributedSampler to get another order in each epoch, here in any case. seed: the same on all ranks.
+    """
+
+    def __init__(
+        self,
+        labels: object,
+        batch_size: int,
+        *,
+        positives_per_batch: int | None = None,
+        drop_last: bool = False,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        y = torch.as_tensor(labels).reshape(-1)
+        if not bool(((y == 0) | (y == 1)).all()):
+            raise ValueError(f"labels must be 0 or 1; found {y[(y != 0) & (y != 1)][0].item()}")
+        self.positives = torch.nonzero(y == 1).reshape(-1)
+        self.negatives = torch.nonzero(y == 0).reshape(-1)
+        if not len(self.positives) or not len(self.negatives):
+            raise ValueError(f"labels must hold both classes; found {len(self.positives)} positives and {len(self.negatives)} negatives")
+        self.positives_per_batch = positives_per_batch or max(1, round(batch_size * len(self.positives) / len(y)))
+        if not 1 <= self.positives_per_batch < batch_size:
+            raise ValueError(f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}")
+        is_distributed = dist.is_available() and dist.is_initialized()
+        self.num_replicas = num_replicas if num_replicas is not None else dist.get_world_size() if is_distributed else 1
+        self.rank = rank if rank is not None else dist.get_rank() if is_distributed else 0
+        if not 0 <= self.rank < self.num_replicas:
+            raise ValueError(f"rank must be in [0, num_replicas); found {self.rank} of {self.num_replicas}")
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.seed = seed
+        self.epoch = 0
+        if len(self) == 0:
+            raise ValueError(
+                f"{len(self.negatives)} negatives fill no batch on each of {self.num_replicas} ranks: lower batch_size or drop_last"
+            )
+
+    def set_epoch(self, epoch: int) -> None:
+        """Another order, the same on every rank."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        """Batches on each rank."""
+        negatives, rest = divmod(len(self.negatives), self.num_replicas * (self.batch_size - self.positives_per_batch))
+        # An incomplete round is kept if every rank gets something of it.
+        return negatives + int(not self.drop_last and rest >= self.num_replicas)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        generator = torch.Generator().manual_seed(self.seed + 1_000_003 * self.epoch)
+        self.epoch += 1
+        negatives = self.negatives[torch.randperm(len(self.negatives), generator=generator)]
+        positives = _dealt(self.positives, len(self) * self.num_replicas * self.positives_per_batch, generator)
+        per_round = self.num_replicas * (self.batch_size - self.positives_per_batch)
+        for number in range(len(self)):
+            dealt = number * self.num_replicas + self.rank
+            of_0 = torch.tensor_split(negatives[number * per_round : (number + 1) * per_round], self.num_replicas)[self.rank]
+            of_1 = positives[dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch]
+            yield torch.cat([of_1, of_0]).tolist()
+
+
+def _dealt(positives: Tensor, how_many: int, generator: torch.Generator) -> Tensor:
+    """Shuffled packs of all positives, one after the other."""
+    packs = -(-how_many // len(positives))
+    return torch.cat([positives[torch.randperm(len(positives), generator=generator)] for _ in range(packs)])

@@ -1,0 +1,88 @@
+"""What each rank runs under torchrun: its uneven shard through DDP; rank 0 compares with the joined batch in one process."""
+
+import datetime
+import itertools
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from astralearn.torch import ASTra, BCELoss, F1Loss, GMNLoss, MCCLoss, SoftConfusionMonitor, StratifiedBatchSampler, full_batch_backward
+
+LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss}
+
+
+def model() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 2), ASTra(2))
+
+
+def data() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    x, weight = torch.randn(103, 5, generator=generator), torch.rand(103, 2, generator=generator)
+    y = torch.zeros(103, 2)
+    y[:9] = 1  # all positives in the first rank's shard
+    return x, y, weight
+
+
+def shards(world: int) -> list[slice]:
+    """Each about half as long as the one before."""
+    ends = [0, *(103 - 103 // 2 ** (rank + 1) for rank in range(world - 1)), 103]
+    return [slice(start, end) for start, end in itertools.pairwise(ends)]
+
+
+def gradients(of: nn.Module) -> torch.Tensor:
+    return torch.cat([parameter.grad.reshape(-1) for parameter in of.parameters()])
+
+
+def worst(mine: torch.Tensor, truth: torch.Tensor) -> float:
+    return float((mine - truth).abs().max() / truth.abs().max())
+
+
+def main() -> None:
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+    torch.set_num_threads(1)
+    rank, world = dist.get_rank(), dist.get_world_size()
+    x, y, weight = data()
+    mine = shards(world)[rank]
+    errors = {}
+    for name, loss in LOSSES.items():
+        for options in ({}, {"per_output": True}):
+            single = model()
+            expected = loss(**options)(single(x), y, weight)
+            expected.backward()
+            parallel = DistributedDataParallel(model())
+            value = loss(process_group=True, **options)(parallel(x[mine]), y[mine], weight[mine])
+            value.backward()
+            key = f"{name} {sorted(options)}"
+            errors[key] = max(worst(gradients(parallel), gradients(single)), abs(float(value.detach() - expected.detach())))
+            parallel = DistributedDataParallel(model())
+            batches = [tuple(part[mine][i : i + 3] for part in (x, y, weight)) for i in range(0, len(x[mine]), 3)]
+            value = full_batch_backward(parallel, loss(process_group=dist.group.WORLD, **options), batches)
+            errors[f"{key} micro-batches"] = max(worst(gradients(parallel), gradients(single)), abs(float(value - expected.detach())))
+    monitor, joined = SoftConfusionMonitor(), SoftConfusionMonitor(sync_on_compute=False) if "torchmetrics" in sys.modules else None
+    logits = model()(x).detach()
+    monitor.update(logits[mine], y[mine])
+    if joined is not None:
+        joined.update(logits, y)
+        errors["monitor"] = max(abs(float(a - b)) for a, b in zip(monitor.compute().values(), joined.compute().values(), strict=True))
+    labels = torch.arange(200) % 20 == 0
+    sampler = StratifiedBatchSampler(labels, 16)
+    seen = list(sampler)
+    everyone: list[list[list[int]]] = [[] for _ in range(world)]
+    dist.all_gather_object(everyone, seen)
+    negatives = [index for batches in everyone for batch in batches for index in batch if not labels[index]]
+    sound = all(len(b) == len(seen) and all(any(labels[i] for i in batch) for batch in b) for b in everyone)
+    errors["sampler"] = 0.0 if sound and len(negatives) == len(set(negatives)) and len(negatives) > 150 else 1.0
+    if rank == 0:
+        with open(os.environ["DDP_RESULT"], "w") as file:
+            json.dump(errors, file)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""torch.compile, torch.export and ONNX: whole graphs, and accuracy where their expm1 and log1p have none."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import astralearn
+from astralearn.torch import ASTra, GMNLoss
+from astralearn.torch.elementary import expm1, log1p
+
+X = torch.cat([torch.linspace(-40, 40, 161), torch.tensor([-1e4, -1e-4, 1e-4, 1e4])])
+# Packages deprecating each other's functions are not this library's to fix.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+
+
+def reference(x, layer):
+    return astralearn.rebalanced_logit(x.double().numpy(), float(layer.slope.detach().double()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_elementary_functions_keep_relative_accuracy(dtype):
+    v = torch.cat([torch.logspace(-30, 1.5, 2000, dtype=torch.float64), torch.tensor([0.5, 0.49999, 0.50001], dtype=torch.float64)])
+    v = v.to(dtype)
+    tolerance = 8 * torch.finfo(dtype).eps
+    wide = v.double()
+    torch.testing.assert_close(log1p(v).double(), torch.log1p(wide), rtol=tolerance, atol=0)
+    torch.testing.assert_close(expm1(v).double(), torch.expm1(wide), rtol=tolerance, atol=0)
+    torch.testing.assert_close(expm1(-v).double(), torch.expm1(-wide), rtol=tolerance, atol=0)
+    assert float(expm1(torch.zeros((), dtype=dtype))) == float(log1p(torch.zeros((), dtype=dtype))) == 0
+
+
+def test_compile_has_no_graph_breaks_and_equals_eager():
+    layer = ASTra()
+    for loss in (nn.BCEWithLogitsLoss(), GMNLoss()):
+
+        def step(x, y, loss=loss):
+            return loss(layer(x), y)
+
+        y = (torch.arange(len(X)) % 7 == 0).float()
+        results = []
+        for function in (step, torch.compile(step, fullgraph=True)):
+            x = X.clone().requires_grad_()
+            layer.raw_slope.grad = None
+            value = function(x, y)
+            value.backward()
+            results.append((value.detach(), x.grad, layer.raw_slope.grad))
+        for eager, compiled in zip(*results, strict=True):
+            torch.testing.assert_close(compiled, eager, rtol=2e-5, atol=1e-7)
+
+
+def test_compiled_inference_is_accurate_far_below_zero():
+    layer = ASTra()
+    with torch.no_grad():
+        got = torch.compile(layer, fullgraph=True)(X)
+    np.testing.assert_allclose(got, reference(X, layer), rtol=1e-5)
+
+
+def test_export_round_trip():
+    layer = ASTra().eval()
+    program = torch.export.export(layer, (X,), dynamic_shapes=({0: torch.export.Dim("n", min=2)},))
+    np.testing.assert_allclose(program.module()(X).detach(), reference(X, layer), rtol=1e-5)
+    assert program.module()(torch.randn(5)).shape == (5,)
+
+
+@pytest.mark.parametrize("num_outputs", [1, 2])
+def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
+    pytest.importorskip("onnxscript")
+    runtime = pytest.importorskip("onnxruntime")
+    model = nn.Sequential(nn.Linear(1, num_outputs), ASTra(num_outputs)).eval()
+    with torch.no_grad():
+        model[0].weight.fill_(1.0)
+        model[0].bias.zero_()
+        model[1].raw_slope.copy_(torch.arange(1.0, num_outputs + 1))
+        expected = model(X[:, None]).numpy()
+    torch.onnx.export(model, (X[:, None],), str(tmp_path / "model.onnx"), dynamo=True, verbose=False)
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    (got,) = session.run(None, {session.get_inputs()[0].name: X[:, None].numpy()})
+    np.testing.assert_allclose(got, expected, rtol=2e-5)

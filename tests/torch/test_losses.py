@@ -1,0 +1,196 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from astralearn.core import LOSSES
+from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss
+from oracles import brute_loss
+
+MODULES = {"bce": BCELoss, "gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss}
+every_loss = pytest.mark.parametrize("name", list(MODULES))
+
+
+def batch(n=60, seed=0, scale=3.0, outputs=None):
+    rng = np.random.default_rng(seed)
+    shape = (n,) if outputs is None else (n, outputs)
+    y = rng.random(shape) < 0.2
+    y[:2], y[2] = True, False
+    return [torch.tensor(a) for a in (rng.normal(0, scale, shape), y.astype(int), rng.uniform(0.1, 3, shape))]
+
+
+def value_and_gradient(loss, g, *rest):
+    g = g.detach().clone().requires_grad_()
+    value = loss(g, *rest)
+    value.sum().backward()
+    return value.detach(), g.grad
+
+
+def test_every_loss_of_the_core_has_a_module():
+    assert {name: MODULES[name].name for name in LOSSES} == {name: name for name in LOSSES}
+
+
+@every_loss
+@pytest.mark.parametrize("weighted", [False, True])
+def test_value_against_the_textbook(name, weighted):
+    g, y, w = batch()
+    weight = w if weighted else torch.ones_like(w)
+    got = float(MODULES[name]()(g, y, *([w] if weighted else [])))
+    assert got == pytest.approx(float(brute_loss(name, g.tolist(), y.tolist(), weight.tolist())), rel=1e-12)
+
+
+@every_loss
+@pytest.mark.parametrize("options", [{}, {"per_output": True, "reduction": "none"}, {"per_output": True}], ids=str)
+def test_gradcheck_and_gradgradcheck(name, options):
+    g, y, w = batch(12, outputs=2)
+    g.requires_grad_()
+    assert torch.autograd.gradcheck(lambda a: MODULES[name](**options)(a, y, w[:, :1]), (g,))
+    assert torch.autograd.gradgradcheck(lambda a: MODULES[name](**options)(a, y, w[:, :1]), (g,))
+
+
+@every_loss
+@pytest.mark.parametrize("scale", [200.0, 1e4])
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [0] * 5, [1] * 5], ids=str)
+def test_extreme_logits_are_finite(name, scale, labels):
+    g = torch.tensor([-scale, scale, -scale, scale, -scale])
+    value, gradient = value_and_gradient(MODULES[name](), g, torch.tensor(labels))
+    assert torch.isfinite(value)
+    assert torch.isfinite(gradient).all()
+
+
+def test_gmn_still_teaches_where_every_positive_is_lost():
+    value, gradient = value_and_gradient(GMNLoss(), torch.tensor([-200.0, -201.0, 1.0]), torch.tensor([1, 1, 0]))
+    expected = LOSSES["gmn"].gradient(np.asarray([-200.0, -201.0, 1.0]), np.asarray([1.0, 1.0, 0.0]))
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-44)
+    assert float(value) == 1
+
+
+@every_loss
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_batch_of_one_class_still_teaches_that_class(name, label):
+    """As if one example of the other class were there, classified right: 40 in the logit is right to rounding."""
+    g = torch.tensor([-1.0, 0.5, 2.0], dtype=torch.float64)
+    value, gradient = value_and_gradient(MODULES[name](), g, torch.full((3,), label))
+    assert float(value) > 0
+    assert (gradient * (1 - 2 * label) > 0).all()
+    if name != "bce":
+        joined = torch.cat([g, torch.tensor([-80.0 if label else 80.0], dtype=torch.float64)])
+        y = torch.tensor([label] * 3 + [1 - label])
+        with_other, with_gradient = value_and_gradient(MODULES[name](), joined, y)
+        assert float(value) == pytest.approx(float(with_other), rel=1e-12)
+        torch.testing.assert_close(gradient, with_gradient[:3], rtol=1e-10, atol=0)
+
+
+@every_loss
+@pytest.mark.parametrize("how", ["nan", "ignore_index", "weight"])
+def test_missing_labels_do_not_exist(name, how):
+    g, y, w = batch(seed=2)
+    keep = torch.arange(60) % 3 != 0
+    expected, expected_gradient = value_and_gradient(MODULES[name](), g[keep], y[keep], w[keep])
+    options, target, weight = {}, y, w
+    if how == "nan":
+        target = torch.where(keep, y.double(), torch.nan)
+        g = torch.where(keep, g, torch.nan)
+    elif how == "ignore_index":
+        options, target = {"ignore_index": -100}, torch.where(keep, y, -100)
+    else:
+        weight = torch.where(keep, w, 0.0)
+    value, gradient = value_and_gradient(MODULES[name](**options), g, target, weight)
+    assert float(value) == pytest.approx(float(expected), rel=1e-12)
+    torch.testing.assert_close(gradient[keep], expected_gradient, rtol=1e-10, atol=1e-18)
+    assert (gradient[~keep] == 0).all()
+
+
+@every_loss
+def test_a_batch_without_any_label_is_zero(name):
+    value, gradient = value_and_gradient(MODULES[name](), torch.randn(4), torch.full((4,), torch.nan))
+    assert float(value) == 0
+    assert (gradient == 0).all()
+
+
+@every_loss
+@pytest.mark.parametrize("shape", [(20, 3), (5, 3, 2, 2)])
+def test_per_output_is_one_loss_for_each(name, shape):
+    rng = np.random.default_rng(3)
+    g, y = torch.tensor(rng.normal(0, 2, shape)), torch.tensor((rng.random(shape) < 0.3).astype(int))
+    each = [MODULES[name]()(g[:, c], y[:, c]) for c in range(3)]
+    torch.testing.assert_close(MODULES[name](per_output=True, reduction="none")(g, y), torch.stack(each))
+    torch.testing.assert_close(MODULES[name](per_output=True)(g, y), torch.stack(each).mean())
+
+
+@every_loss
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64])
+def test_labels_of_any_dtype(name, dtype):
+    g, y, _ = batch()
+    assert MODULES[name]()(g.float(), y.to(dtype)).dtype == torch.float32
+    torch.testing.assert_close(MODULES[name]()(g, y.to(dtype)), MODULES[name]()(g, y))
+
+
+@every_loss
+def test_blocks_change_nothing(name, monkeypatch):
+    g, y, w = batch(10_005)
+    expected = value_and_gradient(MODULES[name](), g, y, w)
+    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 1_000)
+    torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18)
+
+
+def test_bce_is_torchs():
+    g, y, _ = batch()
+    torch.testing.assert_close(BCELoss()(g, y), nn.BCEWithLogitsLoss()(g, y.double()))
+
+
+@every_loss
+def test_running_sums_of_one_batch_again_and_again_are_the_batch(name):
+    g, y, _ = batch()
+    expected = value_and_gradient(MODULES[name](), g, y)
+    loss = MODULES[name](running=0.9)
+    for _ in range(5):
+        got = value_and_gradient(loss, g, y)
+        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_running_sums_remember_the_class_that_a_batch_lacks():
+    g, y, _ = batch(seed=5)
+    loss = GMNLoss(running=0.9)
+    loss(g, y)
+    negatives = g[y == 0]
+    value, gradient = value_and_gradient(loss, negatives, torch.zeros(len(negatives)))
+    alone, _ = value_and_gradient(GMNLoss(), negatives, torch.zeros(len(negatives)))
+    assert float(value) > float(alone)
+    assert (gradient > 0).all()
+    # state: saved, restored, untouched in evaluation
+    other = GMNLoss(running=0.9)
+    other.load_state_dict(loss.state_dict())
+    assert torch.equal(other.kept, loss.kept)
+    loss.eval()
+    assert float(loss(g, y)) == pytest.approx(float(GMNLoss()(g, y)))
+    assert torch.equal(other.kept, loss.kept)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: GMNLoss()(torch.zeros(4, 1), torch.zeros(4)), ValueError, r"shape of logits, \(4, 1\); found \(4,\) \(use logits.squeeze"),
+        (lambda: GMNLoss()(torch.zeros(4), torch.zeros(3)), ValueError, r"target must have the shape of logits, \(4,\); found \(3,\)$"),
+        (lambda: GMNLoss()(torch.zeros(2), torch.tensor([0, 3])), ValueError, r"target must hold 0, 1 or NaN \(missing\); found 3"),
+        (lambda: GMNLoss()(torch.zeros(2), torch.tensor([0.5, 1.0])), ValueError, r"found 0\.5"),
+        (lambda: GMNLoss(ignore_index=9)(torch.zeros(2), torch.tensor([9, -1])), ValueError, "or ignore_index=9; found -1"),
+        (lambda: GMNLoss()(torch.zeros(2, dtype=torch.long), torch.tensor([0, 1])), TypeError, "logits must be floating point"),
+        (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2, dtype=torch.complex64)), TypeError, "target must be a real tensor"),
+        (lambda: GMNLoss()(torch.zeros(2), [0, 1]), TypeError, "target must be a real tensor; found list"),
+        (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.ones(3)), ValueError, "sample_weight must broadcast"),
+        (
+            lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.tensor([1.0, -1.0])),
+            ValueError,
+            "sample_weight must be finite and at least 0",
+        ),
+        (lambda: GMNLoss()(torch.zeros(0), torch.zeros(0)), ValueError, "at least one value"),
+        (lambda: GMNLoss(per_output=True)(torch.zeros(3), torch.zeros(3)), ValueError, r"per_output wants logits of shape \(N, C\)"),
+        (lambda: GMNLoss(reduction="sum"), ValueError, "reduction must be 'mean' or 'none'; found 'sum'"),
+        (lambda: GMNLoss(running=1.0), ValueError, r"running must be None or a decay in \[0, 1\); found 1.0"),
+        (lambda: GMNLoss(process_group=True)(torch.zeros(2), torch.tensor([0, 1])), RuntimeError, "init_process_group first"),
+    ],
+)
+def test_mistakes_get_a_clear_error(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,34 @@
+"""DDP over gloo processes under torchrun equals one process on the joined batch."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch.distributed as dist
+
+import astralearn
+
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.skipif(not (dist.is_available() and dist.is_gloo_available()), reason="needs gloo")
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_ddp_equals_one_process(world, tmp_path):
+    """Uneven shards; every positive on rank 0; also over micro-batches; also the monitor's counts and the sampler."""
+    result = tmp_path / "errors.json"
+    environment = {
+        **os.environ,
+        "DDP_RESULT": str(result),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join([str(Path(astralearn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+    }
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}", str(HERE / "ddp_worker.py")]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    errors = json.loads(result.read_text())
+    assert len(errors) >= 17
+    assert max(errors.values()) < 1e-6, errors

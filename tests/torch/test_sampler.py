@@ -1,0 +1,70 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader, TensorDataset
+
+from astralearn.torch import StratifiedBatchSampler
+
+
+def labels(n=100, positives=3):
+    y = torch.zeros(n, dtype=torch.long)
+    y[:positives] = 1
+    return y
+
+
+@given(st.integers(10, 200), st.integers(1, 8), st.integers(3, 40), st.integers(1, 4), st.booleans())
+def test_every_batch_of_every_rank_has_positives_and_no_negative_comes_twice(n, positives, batch_size, ranks, drop_last):
+    y = labels(n, positives)
+    try:
+        samplers = [StratifiedBatchSampler(y, batch_size, num_replicas=ranks, rank=r, drop_last=drop_last) for r in range(ranks)]
+    except ValueError:
+        return
+    batches = [list(sampler) for sampler in samplers]
+    assert {len(each) for each in batches} == {len(samplers[0])}
+    assert all(sum(int(y[i]) for i in batch) == samplers[0].positives_per_batch for each in batches for batch in each)
+    assert all(samplers[0].positives_per_batch < len(batch) <= batch_size for each in batches for batch in each)
+    negatives = [i for each in batches for batch in each for i in batch if not y[i]]
+    assert len(negatives) == len(set(negatives))
+    if not drop_last:
+        assert len(negatives) > n - positives - ranks
+
+
+def test_positives_are_dealt_out_evenly():
+    seen = [i for batch in StratifiedBatchSampler(labels(), 10, positives_per_batch=2) for i in batch if i < 3]
+    counts = [seen.count(i) for i in range(3)]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_epochs_differ_and_seeds_repeat():
+    sampler, same = (StratifiedBatchSampler(labels(), 10) for _ in range(2))
+    first, second = list(sampler), list(sampler)
+    assert first != second
+    assert list(same) == first
+    sampler.set_epoch(0)
+    assert list(sampler) == first
+
+
+def test_in_a_data_loader():
+    y = labels(50, 2)
+    loader = DataLoader(TensorDataset(torch.arange(50), y), batch_sampler=StratifiedBatchSampler(y, 8))
+    assert all(int(batch.sum()) >= 1 for _, batch in loader)
+    assert len(loader) == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (lambda: StratifiedBatchSampler([0, 0, 0], 2), "both classes; found 0 positives and 3 negatives"),
+        (lambda: StratifiedBatchSampler([0, 2, 1], 2), "labels must be 0 or 1; found 2"),
+        (
+            lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=4),
+            r"must be in \[1, batch_size=4\); found 4",
+        ),
+        (lambda: StratifiedBatchSampler(labels(), 4, num_replicas=2, rank=2), "rank must be in"),
+        (lambda: StratifiedBatchSampler([0, 1], 8, num_replicas=2, rank=0), "1 negatives fill no batch on each of 2 ranks"),
+    ],
+)
+def test_mistakes_get_a_clear_error(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        arguments()
