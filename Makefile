@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progre
 .PHONY: demo test test-long lint types bench figures clean
 
 demo: .venv/.run
-	@$(BIN)/python examples/curve.py
+	@$(BIN)/astralearn compare --repetitions 3
 
 test: lint types
 	$(BIN)/python -m pytest -m "not long"
@@ -22,7 +22,7 @@ types: .venv/.dev
 	$(BIN)/mypy
 
 bench: .venv/.dev
-	$(BIN)/python benchmarks/core.py
+	for script in core engine torch; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 figures: .venv/.dev
 	$(BIN)/python docs/figures.py

@@ -23,7 +23,7 @@ else:
 READINGS = ("fnr", "fpr", "e_ratio", "g_mean", "mcc")
 
 
-class SoftConfusionMonitor(_Metric):  # type: ignore[misc]
+class SoftConfusionMonitor(_Metric):
     """Adds up TN, FP, FN, TP in probabilities (Eq. 8) over batches and ranks; reads FNR, FPR, e-ratio (Eq. 11), G-Mean and MCC.
 
         monitor.update(logits, target)          # or monitor(logits, target), in every batch
