@@ -22,7 +22,7 @@ types: .venv/.dev
 	$(BIN)/mypy
 
 bench: .venv/.dev
-	for script in core engine torch; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in core engine; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 figures: .venv/.dev
 	$(BIN)/python docs/figures.py

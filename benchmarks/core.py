@@ -5,6 +5,13 @@ Both run side by side, in turns, in one process; a ratio is the median of the tu
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+# ruff: noqa: E402
+# benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
 import statistics
 import time
 from collections.abc import Callable

@@ -10,9 +10,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+# ruff: noqa: E402
+# benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
 import statistics
 import subprocess
-import sys
 import time
 
 import numpy as np
