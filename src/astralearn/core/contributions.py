@@ -46,7 +46,7 @@ def of_negatives(x: Array, b: Array, xp: Any) -> Contribution:
     share = both * (1.0 + p)
     pull_x = p * both
     wrong = y_hat * share
-    pull_b = share * (pull_x * weighed * (x + 1.0 / b) - s) / b - wrong * at_zero
+    pull_b = (pull_x * (x + 1.0 / b) - share * s) / b - wrong * at_zero
     return Contribution(wrong, xp.log(odds0) - s - xp.log(weighed), pull_x, pull_b)
 
 

@@ -95,10 +95,14 @@ def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
 
 
 @functools.cache
-def compiled_epochs() -> Callable[..., tuple[State, dict[str, Array]]]:
-    """`epochs`, compiled for one core, and quickly: at these sizes XLA's own threads cost more than they give, and its newest code
-    generator takes twice as long to compile what then runs a tenth faster. Options that this version of XLA lacks are left out."""
-    wanted = {"xla_cpu_multi_thread_eigen": False, "xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
+def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, dict[str, Array]]]:
+    """`epochs`, compiled for one core: at these sizes XLA's own threads cost more than they give.
+
+    thorough: take twice as long to compile (about 2 s) what then runs a fifth faster. Options that this XLA does not know are left out.
+    """
+    wanted: dict[str, Any] = {"xla_cpu_multi_thread_eigen": False}
+    if not thorough:
+        wanted |= {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
     options = {name: value for name, value in wanted.items() if jax.default_backend() == "cpu" and _is_known(name, value)}
     return jax.jit(epochs, static_argnames=("static",), compiler_options=options or None)
 

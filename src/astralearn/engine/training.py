@@ -22,6 +22,7 @@ from astralearn.engine.epoch import Settings, State, compiled_epochs, hyperparam
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, ClassRows, Fold, pack
 
+LONG = 5_000  # epochs from which it pays to compile thoroughly
 GROUP = 8  # networks in one group at most: more spill out of the cache and gain nothing
 
 History = dict[str, np.ndarray]
@@ -183,7 +184,8 @@ def _run(
     stack: Stack, settings: Settings, control: _Control, rows: tuple[ClassRows, ClassRows], state: State, index: int, n_groups: int
 ) -> tuple[State, History]:
     """One group's epochs, in about `settings.records` segments."""
-    loop, static = compiled_epochs(), what_is_compiled(stack.architecture, settings)
+    loop = compiled_epochs(thorough=settings.epochs >= LONG)
+    static = what_is_compiled(stack.architecture, settings)
     hyper = hyperparameters(settings, stack.parameters.dtype)
     length = max(1, -(-settings.epochs // settings.records))
     records: list[History] = []
