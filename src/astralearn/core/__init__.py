@@ -24,6 +24,7 @@ from astralearn.core.derivatives import (
 )
 from astralearn.core.losses import (
     LOSSES,
+    PARTIALS,
     Loss,
     balanced_accuracy_gradient,
     balanced_accuracy_loss,
@@ -41,6 +42,7 @@ from astralearn.core.slope_rate import slope_rate
 __all__ = [
     "LOSSES",
     "Loss",
+    "PARTIALS",
     "SoftConfusion",
     "astra",
     "astra_complement",

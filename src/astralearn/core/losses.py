@@ -97,11 +97,7 @@ def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None
     [0.04, -0.2134]
     """
 
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        union = 2.0 * c.tp + c.fp + c.fn
-        return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(f1_partials, logits, y, sample_weight, axis, xp)
 
 
 def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -120,13 +116,7 @@ def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     [0.1328, -0.2245]
     """
 
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        counts_xp, c = without_empty_class(c)
-        scale, half = mcc_scale(c), 0.5 * c.mcc
-        shift = ratio(half, c.tp + c.fp, counts_xp) - ratio(half, c.tn + c.fn, counts_xp)
-        return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(mcc_partials, logits, y, sample_weight, axis, xp)
 
 
 def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -148,10 +138,7 @@ def balanced_accuracy_gradient(
     [0.0525, -0.125]
     """
 
-    def partials(c: SoftConfusion) -> tuple[Array, Array]:
-        return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
-
-    return _gradient_through_counts(partials, logits, y, sample_weight, axis, xp)
+    return _gradient_through_counts(balanced_accuracy_partials, logits, y, sample_weight, axis, xp)
 
 
 LOSSES: dict[str, Loss] = {
@@ -160,6 +147,48 @@ LOSSES: dict[str, Loss] = {
     "f1": Loss(f1_loss, f1_gradient),
     "mcc": Loss(mcc_loss, mcc_gradient),
     "balanced_accuracy": Loss(balanced_accuracy_loss, balanced_accuracy_gradient),
+}
+
+
+def gmn_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    """∂GMN/∂TP = −½√(TNR/(m₁TP)) and ∂GMN/∂TN = −½√(TPR/(m₀TN)); finite where a count underflows to 0, whose rows then weigh nothing.
+
+    >>> [float(p) for p in gmn_partials(SoftConfusion(tn=2.0, fp=2.0, fn=1.0, tp=1.0))]
+    [-0.25, -0.125]
+    """
+    xp, c = without_empty_class(c)
+    by_tp = -0.5 * xp.sqrt(c.tnr / (c.tp + c.fn) / xp.where(c.tp > 0, c.tp, 1.0))
+    by_tn = -0.5 * xp.sqrt(c.tpr / (c.tn + c.fp) / xp.where(c.tn > 0, c.tn, 1.0))
+    return by_tp, by_tn
+
+
+def f1_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    """With D = 2TP+FP+FN: ∂J/∂TP = −2(D−TP)/D², ∂J/∂TN = −2TP/D²."""
+    _, c = without_empty_class(c)
+    union = 2.0 * c.tp + c.fp + c.fn
+    return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
+
+
+def mcc_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    """With P = TP+FP, N = TN+FN, R = √(m₁m₀/PN): ∂J/∂TP = ½MCC(1/P − 1/N) − R/m₁, ∂J/∂TN = −½MCC(1/P − 1/N) − R/m₀."""
+    xp, c = without_empty_class(c)
+    scale, half = mcc_scale(c), 0.5 * c.mcc
+    shift = ratio(half, c.tp + c.fp, xp) - ratio(half, c.tn + c.fn, xp)
+    return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
+
+
+def balanced_accuracy_partials(c: SoftConfusion) -> tuple[Array, Array]:
+    """∂J/∂TP = −½/m₁, ∂J/∂TN = −½/m₀."""
+    _, c = without_empty_class(c)
+    return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
+
+
+# (∂J/∂TP, ∂J/∂TN) at fixed class totals, for the losses that see the rows only through the counts: all that shards must share.
+PARTIALS: dict[str, Callable[[SoftConfusion], tuple[Array, Array]]] = {
+    "gmn": gmn_partials,
+    "f1": f1_partials,
+    "mcc": mcc_partials,
+    "balanced_accuracy": balanced_accuracy_partials,
 }
 
 

@@ -1,0 +1,1 @@
+from astralearn.boosting.objective import ASTraObjective, ConfusionObjective
