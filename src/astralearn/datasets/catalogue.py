@@ -1,0 +1,122 @@
+"""The problems known by name: the five of the paper's Table 1, their neighbours from the same study, and one that needs no file.
+
+The ARFF files come from the HD-Ensemble study the paper took its data from, at addresses that name a commit and so cannot change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from astralearn.datasets.arff import read_arff
+from astralearn.datasets.errors import MissingFileError, UnreadableError
+from astralearn.datasets.problem import Problem, Redraw, problem_from_frame
+from astralearn.datasets.source import fetch, find
+
+SOURCE = "https://raw.githubusercontent.com/smallcube/HD-Ensemble/{commit}/datasets/{file}"
+MOST, SHUTTLE = "4e3b23ef5578264bcc979d564af2729c52623963", "80213d8bf4a7f3806aa6623ac050915e94a6ad3e"
+TARGET = "class"
+DEFAULT = "digits"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One problem and what it must look like: rows, positives and features are those of one repetition (Table 1)."""
+
+    name: str
+    rows: int
+    features: int
+    positives: int
+    file: str | None = None
+    sha256: str = ""
+    address: str = ""
+    redraw: Redraw | None = None
+    described: str = ""
+
+    @property
+    def imbalance_ratio(self) -> float:
+        return (self.rows - self.positives) / self.positives
+
+    def where(self) -> str:
+        """The path of its file, "inside scikit-learn", or "not on this machine"."""
+        if self.file is None:
+            return "inside scikit-learn"
+        path = find(self.file)
+        return str(path) if path else "not on this machine"
+
+
+def _arff(name: str, rows: int, features: int, positives: int, file: str, sha256: str, commit: str = MOST, described: str = "") -> Entry:
+    return Entry(name, rows, features, positives, file, sha256, SOURCE.format(commit=commit, file=file), described=described)
+
+
+_SKIN = _arff("skin-588", 20034, 3, 34, "skin_nonskin.arff", "9f7642b104b9d5003e937446be71d15e4c007f1bb161ddf64ee3a7dad5afe9f4")
+_COD = _arff("cod-763", 19871, 8, 26, "cod-rna.arff", "68e7a8e74060de73fd19fb0011b00a5dc4d55da46611e466d3da7977a5ee0b0b")
+_ENTRIES = [
+    replace(_SKIN, described="the paper's: skin and other pixels"),
+    replace(_SKIN, name="skin-4000", rows=20005, positives=5, redraw=Redraw(5), described="the paper's: five skin positives, redrawn"),
+    replace(_COD, described="the paper's: non-coding RNA"),
+    replace(_COD, name="cod-3500", rows=17505, positives=5, redraw=Redraw(5, 17500), described="the paper's: five RNA positives, redrawn"),
+    _arff(
+        *("ijcnn-971", 4858, 22, 5, "ijcnn1.arff", "fb96f463bac1d8c0c2134a3ad67ee6d6eea5ee500aecd17197b84353c2ded5fe"),
+        described="the paper's: engine misfires",
+    ),
+    _arff("abalone19", 4174, 8, 32, "abalone19.arff", "cb358775ea2f1de55d21e80348962faa8eb9aaed9bf9f0d27601a8870802e5b1"),
+    _arff(
+        *("kddcup-buffer_overflow_vs_back", 2233, 41, 30, "kddcup-buffer_overflow_vs_back.arff"),
+        "cfd90fcd4cdeed55959c54dc5906cd8871c44de7bc9cbcc96331b079a18f4a07",
+    ),
+    _arff(
+        *("kr-vs-k-zero_vs_fifteen", 2193, 6, 27, "kr-vs-k-zero_vs_fifteen.arff"),
+        "2192c34d136e94d8156e2f3becab4ea98202b486ff46cc2b4c8c20632f0ec6bb",
+    ),
+    _arff("poker-8-9_vs_5", 2075, 10, 25, "poker-8-9_vs_5.arff", "8bb77848c3c0a275c73c9576b35819bb9864f228852cbcfe3a0b0f219d8ab99c"),
+    _arff(
+        *("shuttle-2_vs_5", 3316, 9, 49, "shuttle-2_vs_5.arff"),
+        *("013676a8d9a75abcdb01cec33752ffa499c3ef235ddb2a9c15588591e6df0837", SHUTTLE),
+    ),
+    _arff("yeast6", 1484, 8, 35, "yeast6.arff", "d1ccd2f34eb025b82e264c869f0939907d4a70658b05d4ac5da01680997836bc"),
+    Entry(DEFAULT, 1628, 64, 5, redraw=Redraw(5), described="five handwritten eights among other digits, redrawn"),
+]
+CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+
+
+def load(name: str = DEFAULT) -> Problem:
+    """A problem of the catalogue, downloaded if need be, with rows, features and positives checked against the catalogue.
+
+    >>> problem = load("digits")
+    >>> problem.rows, problem.positives, round(problem.imbalance_ratio, 1)
+    (1628, 5, 324.6)
+    """
+    entry = entry_named(name)
+    problem = _digits() if entry.file is None else _from_file(fetch(entry.file, entry.address, entry.sha256))
+    problem = replace(problem, name=entry.name, redraw=entry.redraw)
+    found, expected = (problem.rows, problem.features, problem.positives), (entry.rows, entry.features, entry.positives)
+    if found != expected:
+        raise UnreadableError(f"{name}: rows, features and positives must be {expected}; found {found}")
+    return problem
+
+
+def entry_named(name: str) -> Entry:
+    """The catalogue's entry; MissingFileError with the known names otherwise."""
+    if name not in CATALOGUE:
+        raise MissingFileError(f"no such problem: {name!r}; the catalogue has {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]
+
+
+def fetch_entry(entry: Entry) -> Path | None:
+    """The entry's file, downloaded if need be; None where it needs none."""
+    return fetch(entry.file, entry.address, entry.sha256) if entry.file else None
+
+
+def _from_file(path: Path) -> Problem:
+    return problem_from_frame(read_arff(path), TARGET, name=path.stem)
+
+
+def _digits() -> Problem:
+    """Eights against the other digits; Redraw keeps five."""
+    from sklearn.datasets import load_digits
+
+    X, digit = load_digits(return_X_y=True)
+    return Problem(DEFAULT, X, (digit == 8).astype(np.int8), labels=("other digits", "8"))

@@ -1,0 +1,120 @@
+"""A two-class problem in memory: rows, labels, and how a repetition draws from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError
+
+Rows = NDArray[np.intp]
+
+
+class Redraw(NamedTuple):
+    """How many of each class a repetition keeps, at random; None keeps all negatives."""
+
+    positives: int
+    negatives: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """X: one row per example, an array or a data frame. y: 1 for the minority, 0 for the majority.
+
+    labels: what the file calls (majority, minority). notes: what was done to the data on the way here.
+    The sizes below are those of one repetition, as in the paper's Table 1.
+    """
+
+    name: str
+    X: Any
+    y: NDArray[np.int8]
+    redraw: Redraw | None = None
+    labels: tuple[str, str] = ("0", "1")
+    notes: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def positives(self) -> int:
+        return self.redraw.positives if self.redraw else int(self.y.sum())
+
+    @property
+    def negatives(self) -> int:
+        return (self.redraw and self.redraw.negatives) or int((self.y == 0).sum())
+
+    @property
+    def rows(self) -> int:
+        return self.positives + self.negatives
+
+    @property
+    def imbalance_ratio(self) -> float:
+        """IR: negatives per positive."""
+        return self.negatives / self.positives
+
+    def draw(self, seed: int) -> Rows:
+        """The rows of one repetition, in file order: all of them, or a fresh random choice where the problem is redrawn."""
+        if self.redraw is None:
+            return np.arange(len(self.y))
+        random = np.random.default_rng(seed)
+        kept = [random.choice(np.flatnonzero(self.y == 1), self.positives, replace=False)]
+        majority = np.flatnonzero(self.y == 0)
+        kept.append(majority if self.redraw.negatives is None else random.choice(majority, self.redraw.negatives, replace=False))
+        return np.sort(np.concatenate(kept))
+
+
+def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive: str | None = None) -> Problem:
+    """The rarer value of `target` becomes 1, or the value `positive` against all others.
+
+    Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X stays a data frame.
+    MissingColumnError, NotTwoClassesError: with what was found.
+    """
+    if target not in frame.columns:
+        raise MissingColumnError(
+            f"no column {target!r}; there are {', '.join(map(repr, frame.columns[:20]))}{_more(len(frame.columns) - 20)}"
+        )
+    known = frame[target].notna()
+    frame = frame[known]
+    notes = (f"{int((~known).sum())} rows without {target!r} were left out",) if not known.all() else ()
+    labels = frame[target].map(_as_text)
+    minority = _minority(labels, target, positive)
+    others = sorted(set(labels) - {minority})
+    features = frame.drop(columns=target)
+    if features.shape[1] == 0:
+        raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
+    all_numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes)
+    return Problem(
+        name=name,
+        X=features.to_numpy(dtype=float, na_value=np.nan) if all_numbers else features.reset_index(drop=True),
+        y=(labels == minority).to_numpy(dtype=np.int8),
+        labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
+        notes=notes,
+    )
+
+
+def _minority(labels: pd.Series, target: str, positive: str | None) -> str:
+    counts = labels.value_counts()
+    values = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items()) + _more(len(counts) - 10)
+    if len(counts) < 2:
+        raise NotTwoClassesError(f"{target!r} has only one value, {values or 'none at all'}: two classes are needed to compare methods")
+    if positive is not None:
+        if positive not in counts.index:
+            raise NotTwoClassesError(f"{target!r} never has the value {positive!r}; it has {values}")
+        return positive
+    if len(counts) > 2:
+        raise NotTwoClassesError(f"{target!r} has {len(counts)} values, {values}: choose the positive one with --positive VALUE")
+    return str(counts.index[-1])
+
+
+def _as_text(value: object) -> str:
+    """1.0 and 1 are one label, "1", so that --positive finds it however the file was read."""
+    return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""

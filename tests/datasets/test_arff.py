@@ -1,0 +1,119 @@
+"""Hand-written files of each form; every expectation was read off the file by eye."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astralearn.datasets import UnreadableError, read_arff
+
+SPARSE = """% a comment
+@relation 'with spaces'
+@ATTRIBUTE red numeric
+@attribute 'deep blue' REAL
+@attribute class {yes,no}
+
+@DATA
+{0 74, 1 -1.5, 2 no}
+{1 3}
+{}
+{2 no}
+% another
+{0 ?,2 yes}
+"""
+
+DENSE = """@relation dense
+@attribute a integer
+@attribute colour {red,'dark green',"it\\'s"}
+@attribute note string
+@attribute when date "yyyy-MM-dd"
+@attribute class {0,1}
+@data
+1,red,hello,2020-01-01,1
+ 2 , 'dark green' , 'a, b' , ? , 0
+?,"it\\'s",'',2020-01-02,1
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "hand.arff"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_value_left_out_is_zero_and_a_class_left_out_is_the_first(tmp_path):
+    frame = read_arff(written(tmp_path, SPARSE))
+    assert list(frame.columns) == ["red", "deep blue", "class"]
+    np.testing.assert_array_equal(frame["red"], [74, 0, 0, 0, np.nan])
+    np.testing.assert_array_equal(frame["deep blue"], [-1.5, 3, 0, 0, 0])
+    assert list(frame["class"]) == ["no", "yes", "yes", "no", "yes"]
+
+
+@pytest.mark.parametrize(("declared", "left_out"), [("{1,2}", "1"), ("{-1,1}", "-1"), ("{0,1}", "0"), ("{1,0}", "1")])
+def test_left_out_follows_the_declaration_not_the_spelling(tmp_path, declared, left_out):
+    frame = read_arff(written(tmp_path, f"@relation r\n@attribute x numeric\n@attribute class {declared}\n@data\n{{0 5}}\n"))
+    assert frame["class"].tolist() == [left_out]
+
+
+def test_dense_with_quotes_and_missing_values(tmp_path):
+    frame = read_arff(written(tmp_path, DENSE))
+    np.testing.assert_array_equal(frame["a"], [1, 2, np.nan])
+    assert frame["colour"].tolist() == ["red", "dark green", "it's"]
+    assert frame["note"].tolist() == ["hello", "a, b", ""]
+    assert frame["when"].isna().tolist() == [False, True, False]
+    assert frame["class"].tolist() == ["1", "0", "1"]
+    assert isinstance(frame["class"].dtype, pd.CategoricalDtype)
+
+
+def test_sparse_with_quoted_values(tmp_path):
+    text = "@relation r\n@attribute x numeric\n@attribute c {'a, b',\"c d\"}\n@data\n{0 1, 1 'a, b'}\n{1 \"c d\"}\n{0 2}\n"
+    frame = read_arff(written(tmp_path, text))
+    assert frame["x"].tolist() == [1, 0, 2]
+    assert frame["c"].tolist() == ["a, b", "c d", "a, b"]
+
+
+HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n1,2\n", r"line 1: not ARFF: 'x,y'"),
+        ("", "no @attribute lines followed by @data"),
+        ("@relation r\n@data\n1\n", "no @attribute lines followed by @data"),
+        (HEAD, "no @attribute lines followed by @data"),
+        (HEAD + "@data\n", "no rows after @data"),
+        (HEAD + "@data\n1,a,2\n", "line 5: expected 2 values, found '1,a,2'"),
+        (HEAD + "@data\n{0 1,1 a\n", "line 5: expected 2 values"),
+        (HEAD + "@data\n{7 1}\n", "line 5: expected 2 values"),
+        (HEAD + "@data\nhello,a\n", "'x' is numeric, but: could not convert string to float: 'hello'"),
+        (HEAD + "@data\n1,z\n", r"column 'c' has \['z'\], not among \['a', 'b'\]"),
+        (HEAD + "@data\n1,'a\n", "line 5: expected 2 values"),
+        ("@relation r\n@attribute x relational\n@data\n1\n", "line 2: cannot read '@attribute x relational'"),
+    ],
+)
+def test_unreadable(tmp_path, text, message):
+    with pytest.raises(UnreadableError, match=message):
+        read_arff(written(tmp_path, text))
+
+
+@pytest.mark.skipif("ASTRALEARN_DATA" not in os.environ, reason="the ARFF files are not here: ASTRALEARN_DATA is not set")
+@pytest.mark.parametrize("name", ["skin_nonskin", "cod-rna", "ijcnn1", "yeast6"])
+def test_the_papers_files_against_an_independent_reading(name):
+    """A second reading that shares nothing with the parser: zeros, then a loop over each row's pairs."""
+    path = Path(os.environ["ASTRALEARN_DATA"]) / f"{name}.arff"
+    lines = path.read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.lower() == "@data")
+    first = lines[start - 2].split("{")[1].split(",")[0]
+    expected = []
+    for line in filter(None, lines[start + 1 :]):
+        if line[0] != "{":
+            expected.append(dict(enumerate(line.split(","))))
+            continue
+        expected.append({int(pair.split()[0]): pair.split()[1] for pair in line.strip("{}").split(",")})
+    frame = read_arff(path)
+    columns = frame.shape[1]
+    np.testing.assert_array_equal(frame.iloc[:, :-1], [[float(row.get(i, 0)) for i in range(columns - 1)] for row in expected])
+    assert frame.iloc[:, -1].tolist() == [row.get(columns - 1, first) for row in expected]

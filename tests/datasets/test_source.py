@@ -1,0 +1,146 @@
+"""Downloads from a server on this machine, which can break off, ignore ranges, lie, and be switched off."""
+
+import hashlib
+import http.server
+import threading
+
+import pytest
+
+from astralearn.datasets import UnavailableError, UnreadableError
+from astralearn.datasets.source import cache_folder, download, fetch, find
+
+CONTENT = bytes(range(256)) * 2000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves CONTENT; breaks off after `break_after` bytes for the first `breaks` requests; remembers the ranges asked for."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content, self.breaks, self.break_after, self.knows_ranges, self.status = CONTENT, 0, 100_000, True, 200
+        self.ranges = []
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/file.arff"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        server = self.server
+        asked = self.headers.get("Range")
+        server.ranges.append(asked)
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and server.knows_ranges else 0
+        if server.status != 200 or start >= len(server.content):
+            self.send_error(server.status if server.status != 200 else 416)
+            return
+        body = server.content[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if server.breaks:
+            server.breaks -= 1
+            body = body[: server.break_after]
+            self.close_connection = True
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASTRALEARN_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "data").mkdir()
+
+
+def test_a_download_lands_in_the_cache_once(server):
+    path = fetch("file.arff", server.address, SHA256)
+    assert path == cache_folder() / "file.arff"
+    assert path.read_bytes() == CONTENT
+    assert fetch("file.arff", server.address, SHA256) == path
+    assert server.ranges == [None]
+    assert [p.name for p in path.parent.iterdir()] == ["file.arff"]
+
+
+def test_a_broken_download_continues_where_it_broke(server, tmp_path):
+    server.breaks = 2
+    path = download(server.address, tmp_path / "file.arff", SHA256)
+    assert path.read_bytes() == CONTENT
+    assert server.ranges == [None, "bytes=100000-", "bytes=200000-"]
+
+
+def test_a_part_left_by_another_day_is_continued(server, tmp_path):
+    server.breaks = 3
+    with pytest.raises(UnavailableError):
+        download(server.address, tmp_path / "file.arff", SHA256)
+    assert not (tmp_path / "file.arff").exists()
+    download(server.address, tmp_path / "file.arff", SHA256)
+    assert server.ranges[-1] == "bytes=300000-"
+    assert (tmp_path / "file.arff").read_bytes() == CONTENT
+
+
+def test_a_server_without_ranges_starts_again(server, tmp_path):
+    server.breaks, server.knows_ranges = 1, False
+    assert download(server.address, tmp_path / "file.arff", SHA256).read_bytes() == CONTENT
+
+
+def test_a_complete_part_needs_no_more_bytes(server, tmp_path):
+    (tmp_path / "file.arff.part").write_bytes(CONTENT)
+    assert download(server.address, tmp_path / "file.arff", SHA256).read_bytes() == CONTENT
+
+
+def test_a_wrong_part_is_thrown_away(server, tmp_path):
+    (tmp_path / "file.arff.part").write_bytes(b"rubbish")
+    assert download(server.address, tmp_path / "file.arff", SHA256).read_bytes() == CONTENT
+
+
+def test_wrong_content_never_appears(server, tmp_path):
+    server.content = b"something else"
+    with pytest.raises(UnavailableError, match="another SHA-256"):
+        download(server.address, tmp_path / "file.arff", SHA256)
+    assert list(tmp_path.glob("file*")) == []
+
+
+def test_not_found_is_said_at_once(server, tmp_path):
+    server.status = 404
+    with pytest.raises(UnavailableError, match="404"):
+        download(server.address, tmp_path / "file.arff", SHA256)
+    assert len(server.ranges) == 1
+
+
+def test_offline_says_which_file_to_put_where(server, tmp_path):
+    address = server.address.replace(str(server.server_address[1]), "1")  # nobody listens there
+    with pytest.raises(UnavailableError) as caught:
+        fetch("file.arff", address, SHA256)
+    message = str(caught.value)
+    assert address in message
+    assert f"Put the file file.arff into {cache_folder()}" in message
+    assert "ASTRALEARN_DATA" in message
+
+
+def test_order_of_search(server, tmp_path):
+    assert find("file.arff") is None
+    cached = download(server.address, cache_folder() / "file.arff", SHA256)
+    assert find("file.arff") == cached
+    (tmp_path / "data" / "file.arff").write_bytes(CONTENT)
+    assert find("file.arff") == tmp_path / "data" / "file.arff"
+
+
+def test_a_file_with_other_content_is_refused(server, tmp_path):
+    (tmp_path / "data" / "file.arff").write_bytes(b"edited")
+    with pytest.raises(UnreadableError, match=r"data/file.arff is not the catalogue's file.*delete it"):
+        fetch("file.arff", server.address, SHA256)
+    assert server.ranges == []
