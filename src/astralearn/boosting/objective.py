@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from astralearn.boosting.slope_learner import SlopeLearner
-from astralearn.boosting.sweep import sweep
+from astralearn.boosting.sweep import Sweep, sweep
 from astralearn.core import LOSSES, PARTIALS, SoftConfusion
 
 # A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
@@ -120,17 +120,30 @@ class Objective:
     ) -> tuple[np.ndarray, np.ndarray]:
         """As calling it, for one of several workers: `add_up` sums six numbers over all of them, and each one's rows are exact."""
         y, x, weight = self._checked(y_true, y_pred, sample_weight)
-        rows = sweep(
-            y, x, weight, self.slope, coupled=self.loss != "bce", with_slope=self.learner.learnable, n_threads=self.n_threads
-        )
-        sums = rows.sums if add_up is None else add_up(rows.sums)
-        self.counts = SoftConfusion(*(float(count) for count in sums[:4]))
-        total = sum(self.counts[1:], start=self.counts[0])
-        by_tn, by_tp = self._pulls(self.counts, total)
-        self.learner.step(by_tn * float(sums[4]) + by_tp * float(sums[5]), float(self.counts.e_ratio))
-        gradient, curvature = rows.scaled(total * by_tn, total * by_tp)
+        rows = self.swept(y, x, weight)
+        gradient, curvature = rows.scaled(*self.advance(rows.sums if add_up is None else add_up(rows.sums)))
         curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
         return gradient, curvature
+
+    def swept(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, *, slope: float | None = None) -> Sweep:
+        """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""
+        return sweep(
+            y,
+            x,
+            weight,
+            self.slope if slope is None else slope,
+            coupled=self.loss != "bce",
+            with_slope=self.learner.learnable,
+            n_threads=self.n_threads,
+        )
+
+    def advance(self, sums: np.ndarray) -> tuple[float, float]:
+        """The factors of negatives and of positives that the sums of all rows imply; then the slope moves."""
+        self.counts = SoftConfusion(*(float(count) for count in sums[:4]))
+        total = float(np.sum(sums[:4]))
+        by_tn, by_tp = self._pulls(self.counts, total)
+        self.learner.step(by_tn * float(sums[4]) + by_tp * float(sums[5]), float(self.counts.e_ratio))
+        return total * by_tn, total * by_tp
 
     def value(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
         """J at the current slope: what the rounds bring down. Changes nothing."""

@@ -58,7 +58,8 @@ def row_terms(x: Array, b: float, *, with_slope: bool, xp: Any) -> RowTerms:
     sigma = odds / whole
     s = xp.maximum(xp.log(whole) * a, x + math.log(b) * a)
     v = xp.exp(-s)
-    series = (a * odds) * (1.0 + odds * ((-0.5 * (1.0 + a)) + odds * ((1.0 + a) * (2.0 + a) / 6.0)))
+    p = xp.minimum(odds, _SMALL_ODDS)
+    series = (a * p) * (1.0 + p * ((-0.5 * (1.0 + a)) + p * ((1.0 + a) * (2.0 + a) / 6.0)))
     y_hat = xp.where(odds < _SMALL_ODDS, series, 1.0 - v)
     tau = float(threshold(b))
     tail = (tau / (1.0 - tau)) * v
