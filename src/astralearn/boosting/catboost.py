@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import catboost as cb
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
 
 from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting
 from astralearn.boosting.labels import MinorityLabels
@@ -75,8 +74,11 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
             raise ValueError("init_model is not supported: CatBoost does not tell a custom objective the scores that it starts from")
         labels = MinorityLabels.of(y)
         binary = labels.to_binary(y)
-        weight = _class_weighted(self._init_params, labels, binary, sample_weight)
-        objective = self._new_objective(1)
+        of_class = _class_weights(self._init_params, labels, binary)
+        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        if self.loss == "bce" and of_class != (1.0, 1.0):
+            weight = np.asarray(of_class)[binary] * (1.0 if weight is None else weight)
+        objective = self._new_objective(1, 1.0 if self.loss == "bce" else of_class[1] / of_class[0])
         start = 0.0 if baseline is not None else self._start(binary, weight, objective.slope)
         scores = np.full(len(binary), start) if baseline is None else np.asarray(baseline, np.float64).reshape(-1)
         rounds = _Rounds(objective, binary, scores, weight, self._init_params.get("eval_metric") or "soft_g_mean")
@@ -200,24 +202,17 @@ def _pairs(eval_set: Any) -> list[Any]:
     return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
 
 
-def _class_weighted(params: dict[str, Any], labels: MinorityLabels, y: np.ndarray, sample_weight: Any) -> np.ndarray | None:
-    """Row weights with CatBoost's class weights multiplied in: the objective needs every sum before the first tree."""
-    of_class = np.ones(2)
+def _class_weights(params: dict[str, Any], labels: MinorityLabels, y: np.ndarray) -> tuple[float, float]:
+    """CatBoost's class weights of 0 and 1. "Balanced" is what losses of the rates are already, and changes nothing there."""
     if params.get("class_weights") is not None:
         given = params["class_weights"]
         given = given if isinstance(given, dict) else dict(zip(labels.classes.tolist(), given, strict=True))
-        of_class = np.asarray([labels.weights_by_binary(given).get(label, 1.0) for label in (0, 1)], np.float64)
-    elif params.get("auto_class_weights") in ("Balanced", "SqrtBalanced"):
-        balanced = compute_sample_weight("balanced", y)
-        of_class = np.asarray([balanced[y == label][0] for label in (0, 1)])
-        of_class = of_class / of_class.min()
-        of_class = np.sqrt(of_class) if params["auto_class_weights"] == "SqrtBalanced" else of_class
-    elif params.get("scale_pos_weight") is not None:
-        of_class = np.asarray([1.0, params["scale_pos_weight"]])
-    if sample_weight is None and (of_class == 1.0).all():
-        return None
-    rows = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    return rows * of_class[y]
+        of_class = labels.weights_by_binary(given)
+        return float(of_class.get(0, 1.0)), float(of_class.get(1, 1.0))
+    if params.get("scale_pos_weight") is not None:
+        return 1.0, float(params["scale_pos_weight"])
+    ratio = float(np.count_nonzero(y == 0) / np.count_nonzero(y == 1)) if params.get("loss") == "bce" else 1.0
+    return 1.0, {"Balanced": ratio, "SqrtBalanced": ratio**0.5}.get(str(params.get("auto_class_weights")), 1.0)
 
 
 @contextlib.contextmanager

@@ -79,9 +79,11 @@ class RebalancedBoosting:
         return self._labels.probabilities(z, complement)
 
     def _decision(self, x: np.ndarray, slope: float) -> np.ndarray:
-        """g, turned so that it is positive for classes_[1], as scikit-learn has it."""
+        """g, turned so that it is above 0 exactly where `predict` says classes_[1], as scikit-learn has it."""
         g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
-        return g if self._labels.positive == 1 else -g
+        if self._labels.positive == 0:
+            return -g
+        return np.where(g == 0, np.finfo(np.float64).tiny, g)  # the positive class is predicted at g = 0 too
 
     def _as_text(self) -> str:
         """What a library's model file keeps beside the trees: one line."""

@@ -30,6 +30,8 @@ class MinorityLabels:
         y = _checked(y)
         kind = type_of_target(y, input_name="y")
         classes, counts = np.unique(y, return_counts=True)
+        if len(classes) == 0:
+            raise ValueError("y must hold two classes; found 0 sample(s)")
         if len(classes) == 1:
             raise ValueError(f"y must hold two classes; found one class only, {classes[0]!r}")
         if kind != "binary":

@@ -72,6 +72,8 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         params: dict[str, Any] = LGBMModel._process_params(plain, stage)
         if stage == "fit":
             params["objective"] = LightGBMObjective(self._fitting)
+            # LightGBM drops features that min_child_samples rules out, and a custom objective then fails where none is left.
+            params.setdefault("feature_pre_filter", False)
         if not named:
             params["metric"] = []  # LightGBM's default, binary_logloss, would take scores for probabilities
         return params
@@ -93,7 +95,8 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         """As LGBMClassifier.fit."""
         labels = MinorityLabels.of(y)
         binary = labels.to_binary(y)
-        objective = self._new_objective(self._threads())
+        self._describe_labels(labels)
+        objective = self._new_objective(self._threads(), self._positive_weight())
         earlier = fit_params.get("init_model")
         continue_slope(objective, earlier)
         eval_set = [eval_set] if isinstance(eval_set, tuple) else eval_set
@@ -103,7 +106,6 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
             init_score = np.full(len(binary), start)
             if eval_set is not None and eval_init_score is None:
                 eval_init_score = [np.full(len(labels_of), start) for _, labels_of in eval_set]
-        self._describe_labels(labels)
         self._fitting = objective
         try:
             # Past LGBMClassifier.fit, which would encode labels by their order and insist on a built-in objective.
@@ -120,6 +122,10 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
                 eval_metric=_scores(eval_metric, objective, default=eval_set is not None),
                 **fit_params,
             )
+        except lgb.basic.LightGBMError as error:
+            if "num_features" in str(error):
+                raise ValueError("no feature in X varies: LightGBM cannot train a custom objective on it") from error
+            raise
         finally:
             del self._fitting
         self._labels = labels
@@ -136,6 +142,16 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         self._n_classes = 2
         self._class_map = {label: int(labels.to_binary([label])[0]) for label in labels.classes}
         self._class_weight = labels.weights_by_binary(self.class_weight)
+        if self.loss != "bce" and self.class_weight is not None:
+            self._class_weight = {0: 1.0, 1: 1.0}  # see _positive_weight
+
+    def _positive_weight(self) -> float:
+        """Class weights as one number. Rows' weights of a whole class cancel in the rates, and "balanced" is what rates are."""
+        weight = float(self._other_params.get("scale_pos_weight", 1.0))
+        if self.loss != "bce" and isinstance(self.class_weight, dict):
+            by_class = {self._class_map[label]: value for label, value in self.class_weight.items()}
+            weight *= by_class.get(1, 1.0) / by_class.get(0, 1.0)
+        return weight
 
     def _threads(self) -> int:
         return int(self._process_n_jobs(self.n_jobs))

@@ -36,8 +36,9 @@ class Objective:
     see `LightGBMObjective` and `XGBoostObjective`. Instances pickle; `sklearn.clone` gives one that has learned nothing.
 
     activation: "astra" (g warps the score) or "sigmoid" (g is the score). tau_init: threshold in (0, 0.5] that the slope starts from.
-    learnable: whether the slope moves. slope_rate_min, slope_rate_max: bounds of Eq. 10's rate. scale_pos_weight: multiplies the
-    weight of positives. n_threads: for large data; None takes every core available.
+    learnable: whether the slope moves. slope_rate_min, slope_rate_max: bounds of Eq. 10's rate. scale_pos_weight: c > 0, for BCE the
+    weight of each positive; in the rates of the other losses such a weight would cancel, so there it multiplies the positives'
+    gradient: GMN then seeks the largest TPR^c·TNR. n_threads: for large data; None takes every core available.
 
     After a call: `slope` is b in force for the next, `slope_path` b before the first round and after each, `counts` the
     soft confusion matrix of the scores given.
@@ -142,6 +143,7 @@ class Objective:
         self.counts = SoftConfusion(*(float(count) for count in sums[:4]))
         total = float(np.sum(sums[:4]))
         by_tn, by_tp = self._pulls(self.counts, total)
+        by_tp *= self.scale_pos_weight
         self.learner.step(by_tn * float(sums[4]) + by_tp * float(sums[5]), float(self.counts.e_ratio))
         return total * by_tn, total * by_tp
 
@@ -168,15 +170,11 @@ class Objective:
         y = np.asarray(y_true, dtype=x.dtype)
         if x.ndim != 1 or y.shape != x.shape:
             raise ValueError(f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}")
-        ones = np.count_nonzero(y == 1)
-        if ones + np.count_nonzero(y == 0) != y.size:
+        if np.count_nonzero(y == 1) + np.count_nonzero(y == 0) != y.size:
             raise ValueError(f"y_true must be 0 or 1; found {y[(y != 0) & (y != 1)][0]}")
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
         if weight is not None and weight.shape != x.shape:
             raise ValueError(f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}")
-        if self.scale_pos_weight != 1.0:
-            of_class = np.where(y == 1, x.dtype.type(self.scale_pos_weight), x.dtype.type(1.0))
-            weight = of_class if weight is None else weight * of_class
         return y, x, weight
 
 

@@ -19,7 +19,7 @@ from astralearn.boosting.scores import SCORES, XGBoostScore
 from astralearn.boosting.training import xgboost_round
 
 # The attribute of a Booster that holds labels and slope; XGBoost keeps attributes in its model files.
-_ATTRIBUTE = "astralearn_state"
+STATE_ATTRIBUTE = "astralearn_state"
 
 
 class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
@@ -106,7 +106,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
             )
         self._labels = labels
         self._slope_path = list(objective.slope_path)
-        self.get_booster().set_attr(**{_ATTRIBUTE: self._as_text()})
+        self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._as_text()})
         return self
 
     @property
@@ -152,7 +152,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
     def load_model(self, fname: Any) -> None:
         """Read what `save_model`, or the Booster's, wrote: predicts as the classifier that was saved."""
         super().load_model(fname)
-        self._from_text(self.get_booster().attr(_ATTRIBUTE))
+        self._from_text(self.get_booster().attr(STATE_ATTRIBUTE))
         self.objective = "binary:logistic"
 
 
@@ -170,7 +170,7 @@ class _Earlier:
     """The slope path that a Booster carries."""
 
     def __init__(self, booster: xgb.Booster) -> None:
-        text = booster.attr(_ATTRIBUTE)
+        text = booster.attr(STATE_ATTRIBUTE)
         self._slope_path: list[float] = json.loads(text)["slope_path"] if text else []
 
 

@@ -61,7 +61,7 @@ def row_terms(x: Array, b: float, *, with_slope: bool, xp: Any) -> RowTerms:
     p = xp.minimum(odds, _SMALL_ODDS)
     series = (a * p) * (1.0 + p * ((-0.5 * (1.0 + a)) + p * ((1.0 + a) * (2.0 + a) / 6.0)))
     y_hat = xp.where(odds < _SMALL_ODDS, series, 1.0 - v)
-    tau = float(threshold(b))
+    tau = float(threshold(b, xp=xp))
     tail = (tau / (1.0 - tau)) * v
     share = 1.0 / (y_hat + tail)
     wrong = y_hat * share
