@@ -24,13 +24,13 @@ def train(
 ) -> dict[str, Any]:
     """`xgboost.dask.train` with an objective of astralearn, labels 0 and 1 (1 the rare class).
 
-    client, params, dtrain, num_boost_round, options: as in `xgboost.dask.train`; `base_score` is 0.5 (a score of 0) unless given.
+    client, params, dtrain, num_boost_round, options: as in `xgboost.dask.train`; `base_score` is 0.5 (the score 0) unless given.
     Returns its {"booster", "history"}. Afterwards `objective` holds the slope and its path, and the booster carries them too:
     saved, it loads into `ASTraXGBClassifier`. Workers without positives, or without rows, are fine.
     """
     result: dict[str, Any] = xgb_dask.train(
         client,
-        {"base_score": 0.5, **params},
+        {"objective": "binary:logistic", "base_score": 0.5, **params},
         dtrain,
         num_boost_round,
         obj=XGBoostObjective(objective),

@@ -69,6 +69,8 @@ class RebalancedBoosting:
         if self.start is not None:  # type: ignore[attr-defined]
             return float(self.start)  # type: ignore[attr-defined]
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        if weight is not None and weight.shape != y.shape:
+            raise ValueError(f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}")
         return start_score(self.loss, y, weight, slope)  # type: ignore[attr-defined]
 
     def _decided(self, x: np.ndarray) -> np.ndarray:

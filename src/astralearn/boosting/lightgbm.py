@@ -122,10 +122,6 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
                 eval_metric=_scores(eval_metric, objective, default=eval_set is not None),
                 **fit_params,
             )
-        except lgb.basic.LightGBMError as error:
-            if "num_features" in str(error):
-                raise ValueError("no feature in X varies: LightGBM cannot train a custom objective on it") from error
-            raise
         finally:
             del self._fitting
         self._labels = labels

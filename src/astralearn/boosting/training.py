@@ -25,9 +25,10 @@ class LightGBMObjective:
 
 
 class XGBoostObjective:
-    """`xgb.train({"base_score": 0.5}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`; also in `xgboost.dask.train`.
+    """`xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`; also in `xgboost.dask.train`.
 
-    Without `base_score` XGBoost starts from a margin of its own. Under XGBoost's collective (Dask, Spark, rabit) the six sums of each
+    Without `base_score` XGBoost starts from a margin of its own. (With `"objective": "binary:logistic"` beside it, `base_score` is a
+    probability, and 0.5 the score 0.) Under XGBoost's collective (Dask, Spark, rabit) the six sums of each
     round are added up over the workers, so that every worker's gradient is the one of all rows.
     """
 

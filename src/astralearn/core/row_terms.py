@@ -14,8 +14,11 @@ from astralearn.core.curve import threshold
 from astralearn.core.derivatives import rebalanced_logit_db_offset
 from astralearn.core.inputs import Array
 
-# Below these odds ŷ is taken from its series, whose next term is 1e-6 of it.
-_SMALL_ODDS = 1e-2
+# ŷ is taken from a series where the odds p, or s, are below these: double and single precision. The next term is lost in rounding.
+_SMALL_ODDS, _SMALL_S = (1e-4, 1e-2), (1e-3, 1e-2)
+
+# Above this slope, e^{−s} rounds to 1 at odds that are not small, and 1 − e^{−s} needs a series in s too.
+_STEEP = 50.0
 
 # Beyond this logit the odds b e^{bx} stop: 1 beside them is lost in either precision, and float32 still holds b = 1e6 times e^60.
 _LARGEST_LOGIT = 60.0
@@ -39,11 +42,10 @@ def row_terms(x: Array, b: float, *, with_slope: bool, xp: Any) -> RowTerms:
         z = ŷ/D,   1 − z = o v/D,   z ∂g/∂x = σ/D,   ∂g/∂x = σ/ŷ,   z ∂g/∂b = (∂s/∂b)/D − z (∂s₀/∂b)/τ
 
     in which nothing cancels: s = max(ln(1 + p)/b, x + ln(b)/b), whose second entry takes over where p stops, and ŷ = 1 − v but for
-    small p, where it is p/b·(1 − c₁p + c₂p²).
+    small p, where it is p/b·(1 − c₁p + c₂p²), and small s, where it is s − s²/2 + ….
 
-    x: scores, any shape, float32 or float64 (kept). b: slope ≥ 1, one number. Every term is finite for finite x. Errors in
-    float64: 1e-14 of the term's largest value; but `wrong`, `steepness` and `slope_pull`, which serve as counts, curvature and
-    step, 1e-6. In float32: 1e-6·b and 1e-3.
+    x: scores, any shape, float32 or float64 (kept). b: slope ≥ 1, one number. Every term is finite for finite x. Errors
+    against each term's largest value: 1e-11 (float64), 1e-4 (float32, whose b·x alone rounds that far).
 
     >>> import numpy as np
     >>> row_terms(np.asarray([-1.0, 0.0, 1.0]), 1.0, with_slope=False, xp=np).pull.round(4).tolist()
@@ -58,9 +60,14 @@ def row_terms(x: Array, b: float, *, with_slope: bool, xp: Any) -> RowTerms:
     sigma = odds / whole
     s = xp.maximum(xp.log(whole) * a, x + math.log(b) * a)
     v = xp.exp(-s)
-    p = xp.minimum(odds, _SMALL_ODDS)
+    small_odds, small_s = (limits[0 if x.dtype == xp.float64 else 1] for limits in (_SMALL_ODDS, _SMALL_S))
+    p = xp.minimum(odds, small_odds)
     series = (a * p) * (1.0 + p * ((-0.5 * (1.0 + a)) + p * ((1.0 + a) * (2.0 + a) / 6.0)))
-    y_hat = xp.where(odds < _SMALL_ODDS, series, 1.0 - v)
+    y_hat = 1.0 - v
+    if b > _STEEP:
+        t = xp.minimum(s, small_s)
+        y_hat = xp.where(s < small_s, t * (1.0 - t * (0.5 - t * (1.0 / 6.0 - t / 24.0))), y_hat)
+    y_hat = xp.where(odds < small_odds, series, y_hat)
     tau = float(threshold(b, xp=xp))
     tail = (tau / (1.0 - tau)) * v
     share = 1.0 / (y_hat + tail)
