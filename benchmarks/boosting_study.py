@@ -39,12 +39,12 @@ def g_mean(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 class Focal:
-    """Focal loss (γ = 2) as an objective: −αₜ(1−pₜ)^γ ln pₜ, curvature kept positive. α = 0.75 for positives, in the rare class's favour."""
+    """Focal loss (γ = 2) as an objective: −αₜ(1−pₜ)^γ ln pₜ, curvature kept positive. α = 0.75 for positives, in their favour."""
 
     def __init__(self, gamma: float = 2.0, alpha: float = 0.75) -> None:
         self.gamma, self.alpha = gamma, alpha
 
-    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sign = np.where(y_true == 1, 1.0, -1.0)
         m = np.clip(-sign * np.asarray(y_pred, np.float64), -700, 700)  # the logit of being wrong
         p, q = 1 / (1 + np.exp(m)), 1 / (1 + np.exp(-m))
@@ -103,13 +103,13 @@ def lightgbm_methods() -> dict[str, Method]:
     from astralearn.boosting import ASTraLGBMClassifier as Ours
 
     return {
-        "default": lambda y: lgb.LGBMClassifier(**LIGHTGBM),
-        "weighted": lambda y: lgb.LGBMClassifier(is_unbalance=True, **LIGHTGBM),
-        "threshold tuned": lambda y: tuned(lgb.LGBMClassifier(**LIGHTGBM)),
-        "focal": lambda y: Margin("lightgbm", Focal()),
-        "ASTra": lambda y: Ours(loss="bce", **LIGHTGBM),
-        "GMN": lambda y: Ours(loss="gmn", activation="sigmoid", **LIGHTGBM),
-        "GMN-ASTra": lambda y: Ours(**LIGHTGBM),
+        "default": lambda _: lgb.LGBMClassifier(**LIGHTGBM),
+        "weighted": lambda _: lgb.LGBMClassifier(is_unbalance=True, **LIGHTGBM),
+        "threshold tuned": lambda _: tuned(lgb.LGBMClassifier(**LIGHTGBM)),
+        "focal": lambda _: Margin("lightgbm", Focal()),
+        "ASTra": lambda _: Ours(loss="bce", **LIGHTGBM),
+        "GMN": lambda _: Ours(loss="gmn", activation="sigmoid", **LIGHTGBM),
+        "GMN-ASTra": lambda _: Ours(**LIGHTGBM),
     }
 
 
@@ -119,13 +119,13 @@ def xgboost_methods() -> dict[str, Method]:
     from astralearn.boosting import ASTraXGBClassifier as Ours
 
     return {
-        "default": lambda y: xgb.XGBClassifier(**XGBOOST),
+        "default": lambda _: xgb.XGBClassifier(**XGBOOST),
         "weighted": lambda y: xgb.XGBClassifier(scale_pos_weight=ratio(y), **XGBOOST),
-        "threshold tuned": lambda y: tuned(xgb.XGBClassifier(**XGBOOST)),
-        "focal": lambda y: Margin("xgboost", Focal()),
-        "ASTra": lambda y: Ours(loss="bce", **XGBOOST),
-        "GMN": lambda y: Ours(loss="gmn", activation="sigmoid", **XGBOOST),
-        "GMN-ASTra": lambda y: Ours(**XGBOOST),
+        "threshold tuned": lambda _: tuned(xgb.XGBClassifier(**XGBOOST)),
+        "focal": lambda _: Margin("xgboost", Focal()),
+        "ASTra": lambda _: Ours(loss="bce", **XGBOOST),
+        "GMN": lambda _: Ours(loss="gmn", activation="sigmoid", **XGBOOST),
+        "GMN-ASTra": lambda _: Ours(**XGBOOST),
     }
 
 
@@ -136,13 +136,13 @@ def catboost_methods() -> dict[str, Method]:
 
     focal = "Focal:focal_alpha=0.75;focal_gamma=2.0"
     return {
-        "default": lambda y: cb.CatBoostClassifier(**CATBOOST),
-        "weighted": lambda y: cb.CatBoostClassifier(auto_class_weights="Balanced", **CATBOOST),
-        "threshold tuned": lambda y: tuned(cb.CatBoostClassifier(**CATBOOST)),
-        "focal": lambda y: cb.CatBoostClassifier(loss_function=focal, **CATBOOST),
-        "ASTra": lambda y: Ours(loss="bce", **CATBOOST),
-        "GMN": lambda y: Ours(loss="gmn", activation="sigmoid", **CATBOOST),
-        "GMN-ASTra": lambda y: Ours(**CATBOOST),
+        "default": lambda _: cb.CatBoostClassifier(**CATBOOST),
+        "weighted": lambda _: cb.CatBoostClassifier(auto_class_weights="Balanced", **CATBOOST),
+        "threshold tuned": lambda _: tuned(cb.CatBoostClassifier(**CATBOOST)),
+        "focal": lambda _: cb.CatBoostClassifier(loss_function=focal, **CATBOOST),
+        "ASTra": lambda _: Ours(loss="bce", **CATBOOST),
+        "GMN": lambda _: Ours(loss="gmn", activation="sigmoid", **CATBOOST),
+        "GMN-ASTra": lambda _: Ours(**CATBOOST),
     }
 
 
@@ -153,20 +153,20 @@ def ablation_methods() -> dict[str, Method]:
     from astralearn.boosting import ASTraLGBMClassifier as Ours
 
     return {
-        "default, max_delta_step=1": lambda y: lgb.LGBMClassifier(max_delta_step=1.0, **LIGHTGBM),
-        "weighted, max_delta_step=1": lambda y: lgb.LGBMClassifier(is_unbalance=True, max_delta_step=1.0, **LIGHTGBM),
-        "default, learning_rate=0.1/7.4": lambda y: lgb.LGBMClassifier(learning_rate=0.1 / 7.4, **LIGHTGBM),
-        "BCE, our start and curvature": lambda y: Ours(loss="bce", activation="sigmoid", **LIGHTGBM),
-        "ASTra, start=0": lambda y: Ours(loss="bce", start=0.0, **LIGHTGBM),
-        "ASTra, fixed slope": lambda y: Ours(loss="bce", learnable=False, **LIGHTGBM),
-        "ASTra, slope rate 1 to 50": lambda y: Ours(loss="bce", slope_rate_min=1.0, slope_rate_max=50.0, **LIGHTGBM),
-        "ASTra, tau_init=0.05": lambda y: Ours(loss="bce", tau_init=0.05, **LIGHTGBM),
-        "GMN-ASTra, fixed slope": lambda y: Ours(learnable=False, **LIGHTGBM),
-        "GMN-ASTra, slope rate 1 to 50": lambda y: Ours(slope_rate_min=1.0, slope_rate_max=50.0, **LIGHTGBM),
-        "GMN-ASTra, tau_init=0.05": lambda y: Ours(tau_init=0.05, **LIGHTGBM),
-        "balanced_accuracy": lambda y: Ours(loss="balanced_accuracy", activation="sigmoid", **LIGHTGBM),
-        "MCC": lambda y: Ours(loss="mcc", activation="sigmoid", **LIGHTGBM),
-        "F1": lambda y: Ours(loss="f1", activation="sigmoid", **LIGHTGBM),
+        "default, max_delta_step=1": lambda _: lgb.LGBMClassifier(max_delta_step=1.0, **LIGHTGBM),
+        "weighted, max_delta_step=1": lambda _: lgb.LGBMClassifier(is_unbalance=True, max_delta_step=1.0, **LIGHTGBM),
+        "default, learning_rate=0.1/7.4": lambda _: lgb.LGBMClassifier(learning_rate=0.1 / 7.4, **LIGHTGBM),
+        "BCE, our start and curvature": lambda _: Ours(loss="bce", activation="sigmoid", **LIGHTGBM),
+        "ASTra, start=0": lambda _: Ours(loss="bce", start=0.0, **LIGHTGBM),
+        "ASTra, fixed slope": lambda _: Ours(loss="bce", learnable=False, **LIGHTGBM),
+        "ASTra, slope rate 1 to 50": lambda _: Ours(loss="bce", slope_rate_min=1.0, slope_rate_max=50.0, **LIGHTGBM),
+        "ASTra, tau_init=0.05": lambda _: Ours(loss="bce", tau_init=0.05, **LIGHTGBM),
+        "GMN-ASTra, fixed slope": lambda _: Ours(learnable=False, **LIGHTGBM),
+        "GMN-ASTra, slope rate 1 to 50": lambda _: Ours(slope_rate_min=1.0, slope_rate_max=50.0, **LIGHTGBM),
+        "GMN-ASTra, tau_init=0.05": lambda _: Ours(tau_init=0.05, **LIGHTGBM),
+        "balanced_accuracy": lambda _: Ours(loss="balanced_accuracy", activation="sigmoid", **LIGHTGBM),
+        "MCC": lambda _: Ours(loss="mcc", activation="sigmoid", **LIGHTGBM),
+        "F1": lambda _: Ours(loss="f1", activation="sigmoid", **LIGHTGBM),
     }
 
 
@@ -218,13 +218,25 @@ def table(paths: list[Path]) -> None:
         methods = list(dict.fromkeys(row["method"] for row in mine))
         problems = [name for name in [*PAPER, *OTHERS] if any(row["problem"] == name for row in mine)]
         folds = max(int(row["repetition"]) for row in mine) + 1
-        print(f"\n### {library} ({folds}×{FOLDS}CV, G-Mean / MCC)\n\n| problem | " + " | ".join(methods) + " |\n|---" * 1 + "|---" * len(methods) + "|")
+        print(
+            f"\n### {library} ({folds}×{FOLDS}CV, G-Mean / MCC)\n\n| problem | "
+            + " | ".join(methods)
+            + " |\n|---" * 1
+            + "|---" * len(methods)
+            + "|"
+        )
         means = np.asarray([[mean(mine, name, method) for method in methods] for name in problems])
         for name, of_problem in zip(problems, means, strict=True):
             best = of_problem.max(axis=0)
-            cells = [" / ".join(f"**{v:.3f}**" if v >= b - 5e-4 else f"{v:.3f}" for v, b in zip(pair, best, strict=True)) for pair in of_problem]
+            cells = [
+                " / ".join(f"**{v:.3f}**" if v >= b - 5e-4 else f"{v:.3f}" for v, b in zip(pair, best, strict=True)) for pair in of_problem
+            ]
             print(f"| {name} | " + " | ".join(cells) + " |")
-        for label, part in (("mean of Table 1's five", means[: len(PAPER)]), ("mean of the others", means[len(PAPER) :]), ("mean of all", means)):
+        for label, part in (
+            ("mean of Table 1's five", means[: len(PAPER)]),
+            ("mean of the others", means[len(PAPER) :]),
+            ("mean of all", means),
+        ):
             if len(part):
                 print(f"| {label} | " + " | ".join(f"{g:.3f} / {m:.3f}" for g, m in part.mean(axis=0)) + " |")
         ranks = [[mean_rank(means[:, :, score], j) for score in (0, 1)] for j in range(len(methods))]

@@ -1,5 +1,7 @@
 """CatBoost hands over blocks: are the derivatives that it gets those of all rows? Each claim of docs/boosting.md, measured."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -66,7 +68,7 @@ def test_the_result_is_that_of_a_loop_with_exact_gradients(rare):
     theirs = lightgbm.ASTraLGBMClassifier(n_estimators=40, learning_rate=0.2, loss="gmn", learnable=False, verbose=-1, n_jobs=1).fit(X, y)
     objective = ConfusionObjective("gmn", activation="astra", learnable=False)
     path = [objective.value(y, ours.predict(X, "RawFormulaVal", ntree_end=k)) for k in range(1, 41)]
-    assert all(later < earlier + 1e-9 for earlier, later in zip(path, path[1:], strict=False))
+    assert all(later < earlier + 1e-9 for earlier, later in itertools.pairwise(path))
     assert path[-1] < objective.value(y, theirs.predict(X, raw_score=True)) + 0.05
 
 

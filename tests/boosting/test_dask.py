@@ -84,9 +84,9 @@ def test_the_booster_loads_into_the_classifier(client, data, tmp_path):
     np.testing.assert_array_equal(model.predict(X), (booster.predict(xgb.DMatrix(X), output_margin=True) >= 0).astype(int))
 
 
-def test_without_adding_up_the_models_differ(client, data):
+def test_without_adding_up_the_models_differ(data):
     """What the sums are for: a worker that counts only its own rows has no positive, and another model comes out."""
-    X, y, w = data
+    _, y, w = data
     alone = ConfusionObjective("gmn")
     local = ConfusionObjective("gmn")
     x = np.zeros(600)

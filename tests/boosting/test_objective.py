@@ -13,7 +13,7 @@ from astralearn.core import LOSSES, rebalanced_logit, slope_from_raw
 from astralearn.core.confusion import signed
 
 OBJECTIVES = {
-    "astra": lambda **o: ASTraObjective(**o),
+    "astra": ASTraObjective,
     **{f"{loss}-{activation}": lambda loss=loss, activation=activation, **o: ConfusionObjective(loss, activation=activation, **o)
        for loss in ("gmn", "f1", "mcc", "balanced_accuracy") for activation in ("sigmoid", "astra")},
 }  # fmt: skip

@@ -46,7 +46,7 @@ def test_libraries_learn_which_way_is_better(name):
 
 
 def test_unknown_score():
-    with pytest.raises(ValueError, match="eval_metric must be one of soft_g_mean.*found 'auc'"):
+    with pytest.raises(ValueError, match=r"eval_metric must be one of soft_g_mean.*found 'auc'"):
         LightGBMScore("auc", ASTraObjective())
 
 

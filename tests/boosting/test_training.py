@@ -11,7 +11,11 @@ from sklearn.base import clone
 from astralearn.boosting import ASTraObjective, ConfusionObjective, LightGBMObjective, XGBoostObjective
 
 ROUNDS = 15
-OBJECTIVES = [ASTraObjective(), *(ConfusionObjective(loss) for loss in ("gmn", "f1", "mcc", "balanced_accuracy")), ConfusionObjective(activation="astra")]
+OBJECTIVES = [
+    ASTraObjective(),
+    *(ConfusionObjective(loss) for loss in ("gmn", "f1", "mcc", "balanced_accuracy")),
+    ConfusionObjective(activation="astra"),
+]
 ALL = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda o: f"{o.loss}-{o.activation}")
 LIGHTGBM = {"verbose": -1, "num_threads": 1}
 XGBOOST = {"nthread": 1, "base_score": 0.0}

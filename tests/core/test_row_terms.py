@@ -15,7 +15,13 @@ def exact(x, b):
     """The same terms through the core's exact functions, which are held to mpmath."""
     right, wrong = right_and_wrong(rebalanced_logit(x, b), np)
     steepness = rebalanced_logit_dx(x, b)
-    return {"right": right, "wrong": wrong, "pull": wrong * steepness, "steepness": steepness, "slope_pull": wrong * rebalanced_logit_db(x, b)}
+    return {
+        "right": right,
+        "wrong": wrong,
+        "pull": wrong * steepness,
+        "steepness": steepness,
+        "slope_pull": wrong * rebalanced_logit_db(x, b),
+    }
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -66,7 +72,9 @@ def test_partials_are_the_derivatives_of_the_loss_in_the_counts(name):
 
 
 @pytest.mark.parametrize("name", list(PARTIALS))
-@pytest.mark.parametrize("counts", [(5, 0, 0, 0), (0, 0, 0, 5), (0, 5, 0, 0), (0, 0, 5, 0), (0, 5, 5, 0), (5, 0, 0, 5), (1e-320, 5, 5, 1e-320)])
+@pytest.mark.parametrize(
+    "counts", [(5, 0, 0, 0), (0, 0, 0, 5), (0, 5, 0, 0), (0, 0, 5, 0), (0, 5, 5, 0), (5, 0, 0, 5), (1e-320, 5, 5, 1e-320)]
+)
 def test_partials_are_finite_for_any_counts(name, counts):
     with np.errstate(under="ignore"):
         assert np.isfinite([float(p) for p in PARTIALS[name](SoftConfusion(*map(float, counts)))]).all()

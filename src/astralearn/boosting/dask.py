@@ -20,7 +20,14 @@ from astralearn.boosting.xgboost import STATE_ATTRIBUTE
 
 
 def train(
-    client: Any, params: dict[str, Any], dtrain: Any, num_boost_round: int = 10, *, objective: Objective, callbacks: Any = None, **options: Any
+    client: Any,
+    params: dict[str, Any],
+    dtrain: Any,
+    num_boost_round: int = 10,
+    *,
+    objective: Objective,
+    callbacks: Any = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """`xgboost.dask.train` with an objective of astralearn, labels 0 and 1 (1 the rare class).
 
@@ -41,7 +48,7 @@ def train(
     return result
 
 
-class _SlopeRecorder(xgb.callback.TrainingCallback):  # type: ignore[misc]
+class _SlopeRecorder(xgb.callback.TrainingCallback):
     """Keeps the slope path in the booster's attributes, which travel with it. Pickled together with the objective, it shares it."""
 
     def __init__(self, objective: Objective) -> None:

@@ -84,7 +84,7 @@ class RebalancedBoosting:
         """g, turned so that it is above 0 exactly where `predict` says classes_[1], as scikit-learn has it."""
         g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
         if self._labels.positive == 0:
-            return -g
+            return np.asarray(-g)
         return np.where(g == 0, np.finfo(np.float64).tiny, g)  # the positive class is predicted at g = 0 too
 
     def _as_text(self) -> str:

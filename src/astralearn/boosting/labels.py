@@ -50,11 +50,11 @@ class MinorityLabels:
         known[known] = self.classes[index[known]] == y[known]
         if not known.all():
             raise ValueError(f"y must hold only the classes seen in training, {self.classes.tolist()}; found {y[~known][0]!r}")
-        return (index == self.positive).astype(np.int64)
+        return np.asarray(index == self.positive, dtype=np.int64)
 
     def from_binary(self, decided: np.ndarray) -> np.ndarray:
         """Labels of decisions 0 and 1."""
-        return self.classes[np.where(np.asarray(decided) == 1, self.positive, 1 - self.positive)]
+        return np.asarray(self.classes[np.where(np.asarray(decided) == 1, self.positive, 1 - self.positive)])
 
     def probabilities(self, z: np.ndarray, complement: np.ndarray) -> np.ndarray:
         """Columns in the order of the classes, from the probability of the minority and of the other."""

@@ -67,7 +67,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         plain._other_params = {name: value for name, value in self._other_params.items() if name not in OWN_PARAMETERS}
         if self.objective is not None:
             raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
-        plain._objective = self._fitting if stage == "fit" else "None"
+        plain._objective = self._fitting if stage == "fit" else "None"  # type: ignore[assignment]
         named = any(alias in plain.get_params() for alias in ("metric", "metrics", "metric_types"))
         params: dict[str, Any] = LGBMModel._process_params(plain, stage)
         if stage == "fit":
@@ -78,7 +78,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
             params["metric"] = []  # LightGBM's default, binary_logloss, would take scores for probabilities
         return params
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         y: Any,
@@ -96,7 +96,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         labels = MinorityLabels.of(y)
         binary = labels.to_binary(y)
         self._describe_labels(labels)
-        objective = self._new_objective(self._threads(), self._positive_weight())
+        objective = self._new_objective(self._threads(), self._positive_weight(labels))
         earlier = fit_params.get("init_model")
         continue_slope(objective, earlier)
         eval_set = [eval_set] if isinstance(eval_set, tuple) else eval_set
@@ -128,7 +128,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         self._slope_path = list(objective.slope_path)
         self._objective = "none"
         if start != 0.0:
-            _shift_first_tree(self._Booster, start)
+            _shift_first_tree(self.booster_, start)
         return self
 
     def _describe_labels(self, labels: MinorityLabels) -> None:
@@ -141,11 +141,11 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         if self.loss != "bce" and self.class_weight is not None:
             self._class_weight = {0: 1.0, 1: 1.0}  # see _positive_weight
 
-    def _positive_weight(self) -> float:
+    def _positive_weight(self, labels: MinorityLabels) -> float:
         """Class weights as one number. Rows' weights of a whole class cancel in the rates, and "balanced" is what rates are."""
         weight = float(self._other_params.get("scale_pos_weight", 1.0))
         if self.loss != "bce" and isinstance(self.class_weight, dict):
-            by_class = {self._class_map[label]: value for label, value in self.class_weight.items()}
+            by_class = labels.weights_by_binary(self.class_weight)
             weight *= by_class.get(1, 1.0) / by_class.get(0, 1.0)
         return weight
 

@@ -100,9 +100,7 @@ class Objective:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # lgb.train copies its parameters: the copy would learn, and the caller's slope stand still
 
-    def __call__(
-        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """One round. y_true: labels 0 and 1, shape (n,). y_pred: scores x, shape (n,). sample_weight: ≥ 0, shape (n,).
 
         Returns gradient and curvature, shape (n,), in the dtype of the scores; float64 is exact to rounding, float32 is faster.

@@ -37,7 +37,7 @@ class Sweep:
         """Gradient and curvature, each class's rows times its factor (in place: a sweep is used once)."""
         for values, sign_tn, sign_tp in ((self.gradient, factor_tn, factor_tp), (self.curvature, abs(factor_tn), abs(factor_tp))):
             of_positives = sign_tp * values[self.positives].astype(np.float64)
-            values *= sign_tn
+            np.multiply(values, sign_tn, out=values)
             values[self.positives] = of_positives
         return self.gradient, self.curvature
 
@@ -61,7 +61,8 @@ def sweep(
         scaled = w * terms.right if coupled else w
         np.multiply(scaled, terms.pull, out=gradient[block])
         np.multiply(gradient[block], terms.right, out=curvature[block])
-        curvature[block] *= terms.steepness
+        if slope != 1.0 or with_slope:
+            curvature[block] *= terms.steepness
         slope_sum = 0.0 if terms.slope_pull is None else scaled @ terms.slope_pull
         return np.asarray([w @ terms.right, w @ terms.wrong, 0.0, 0.0, slope_sum, 0.0], np.float64)
 

@@ -88,7 +88,10 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         binary = labels.to_binary(y)
         objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, self.scale_pos_weight or 1.0)
         continue_slope(objective, _earlier(xgb_model))
-        changed: dict[str, Any] = {"objective": _Round(objective), "eval_metric": _scores(self.eval_metric, objective, eval_set is not None)}
+        changed: dict[str, Any] = {
+            "objective": _Round(objective),
+            "eval_metric": _scores(self.eval_metric, objective, eval_set is not None),
+        }
         if self.base_score is None and xgb_model is None:
             start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope)
             changed["base_score"] = 1.0 / (1.0 + math.exp(-start))
@@ -139,9 +142,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         x, _ = self._scores_of(X, iteration_range, validate_features=validate_features, base_margin=base_margin)
         return x if output_margin else self._decided(x)
 
-    def predict_proba(
-        self, X: Any, validate_features: bool = True, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
-    ) -> np.ndarray:
+    def predict_proba(self, X: Any, validate_features: bool = True, base_margin: Any = None, iteration_range: Any = None) -> np.ndarray:
         """1 − z and z in the order of `classes_`."""
         return self._probabilities(*self._scores_of(X, iteration_range, validate_features=validate_features, base_margin=base_margin))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from astralearn.core.confusion import right_and_wrong
 from astralearn.core.curve import threshold
 from astralearn.core.derivatives import rebalanced_logit_db_offset
 from astralearn.core.inputs import Array
@@ -23,6 +22,9 @@ _STEEP = 50.0
 # Beyond this logit the odds b e^{bx} stop: 1 beside them is lost in either precision, and float32 still holds b = 1e6 times e^60.
 _LARGEST_LOGIT = 60.0
 
+# Of the plain sigmoid: e^x and e^{−x} are normal numbers up to here, in double and single precision.
+_LARGEST_EXPONENT = (700.0, 80.0)
+
 
 class RowTerms(NamedTuple):
     """Terms of rows labelled 0, each shaped as x. Multiplied by weights they sum to counts and gradients."""
@@ -30,7 +32,7 @@ class RowTerms(NamedTuple):
     right: Array  # 1 − z
     wrong: Array  # z
     pull: Array  # z ∂g/∂x: the row's gradient of −ln(1 − z)
-    steepness: Array  # ∂g/∂x, in [1, b]
+    steepness: Array  # ∂g/∂x, in [1, b]; the number 1 for the plain sigmoid
     slope_pull: Array | None  # z ∂g/∂b; None where the slope is fixed
 
 
@@ -52,10 +54,13 @@ def row_terms(x: Array, b: float, *, with_slope: bool, xp: Any) -> RowTerms:
     [0.2689, 0.5, 0.7311]
     """
     if b == 1.0 and not with_slope:
-        right, wrong = right_and_wrong(x, xp)
-        return RowTerms(right, wrong, wrong, xp.ones_like(x), None)
+        largest = _LARGEST_EXPONENT[0 if x.dtype == xp.float64 else 1]
+        grown = xp.exp(xp.minimum(xp.maximum(x, -largest), largest))
+        right = 1.0 / (1.0 + grown)
+        wrong = grown * right
+        return RowTerms(right, wrong, wrong, 1.0, None)
     a = 1.0 / b
-    odds = b * xp.exp(xp.clip(b * x, -_LARGEST_LOGIT, _LARGEST_LOGIT))
+    odds = b * xp.exp(xp.minimum(xp.maximum(b * x, -_LARGEST_LOGIT), _LARGEST_LOGIT))
     whole = 1.0 + odds
     sigma = odds / whole
     s = xp.maximum(xp.log(whole) * a, x + math.log(b) * a)
