@@ -39,7 +39,7 @@ def g_mean(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 class Focal:
-    """Focal loss (γ = 2) as an objective: −αₜ(1−pₜ)^γ ln pₜ, curvature kept positive. α = 0.75 for positives, in their favour."""
+    """Focal loss, −αₜ(1−pₜ)² ln pₜ, α = 0.75 for positives, with our curvature (its own is negative for lost positives)."""
 
     def __init__(self, gamma: float = 2.0, alpha: float = 0.75) -> None:
         self.gamma, self.alpha = gamma, alpha
@@ -50,10 +50,8 @@ class Focal:
         p, q = 1 / (1 + np.exp(m)), 1 / (1 + np.exp(-m))
         log_p = -np.logaddexp(0.0, m)
         alpha = np.where(y_true == 1, self.alpha, 1 - self.alpha)
-        slope = self.gamma * p * log_p - q
-        gradient = alpha * q**self.gamma * slope * sign
-        curvature = alpha * q**self.gamma * p * (q * (self.gamma * log_p + self.gamma + 1) - self.gamma * slope)
-        return gradient, np.maximum(curvature, 1e-16)
+        gradient = alpha * q**self.gamma * (self.gamma * p * log_p - q) * sign
+        return gradient, np.abs(gradient) * p + 1e-16
 
 
 class Margin(ClassifierMixin, BaseEstimator):
@@ -173,7 +171,7 @@ def ablation_methods() -> dict[str, Method]:
 METHODS = {"lightgbm": lightgbm_methods, "xgboost": xgboost_methods, "catboost": catboost_methods, "ablation": ablation_methods}
 
 
-def run(library: str, out: Path, repetitions: int, problems: list[str]) -> None:
+def run(library: str, out: Path, repetitions: int, problems: list[str], methods: list[str] | None) -> None:
     done = {tuple(row[k] for k in FIELDS[:5]) for row in read([out])} if out.exists() else set()
     with out.open("a", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
@@ -187,7 +185,7 @@ def run(library: str, out: Path, repetitions: int, problems: list[str]) -> None:
                 for fold, (train, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(X, y)):
                     for method, make in METHODS[library]().items():
                         key = (library, name, method, str(repetition), str(fold))
-                        if key not in done:
+                        if key not in done and (methods is None or method in methods):
                             writer.writerow(dict(zip(FIELDS, [*key, *one(make(y[train]), X, y, train, test)], strict=True)))
                             file.flush()
 
@@ -217,7 +215,8 @@ def table(paths: list[Path]) -> None:
         mine = [row for row in rows if row["library"] == library]
         methods = list(dict.fromkeys(row["method"] for row in mine))
         problems = [name for name in [*PAPER, *OTHERS] if any(row["problem"] == name for row in mine)]
-        folds = max(int(row["repetition"]) for row in mine) + 1
+        folds = min(max(int(row["repetition"]) for row in mine if row["problem"] == name) for name in problems) + 1
+        mine = [row for row in mine if int(row["repetition"]) < folds]  # as many repetitions as every problem has
         print(
             f"\n### {library} ({folds}×{FOLDS}CV, G-Mean / MCC)\n\n| problem | "
             + " | ".join(methods)
@@ -265,11 +264,12 @@ def main() -> int:
     runner.add_argument("--out", type=Path, required=True)
     runner.add_argument("--repetitions", type=int, default=5)
     runner.add_argument("--problems", nargs="*", default=[*PAPER, *OTHERS])
+    runner.add_argument("--methods", nargs="*", default=None)
     shower = verbs.add_parser("table")
     shower.add_argument("files", type=Path, nargs="+")
     asked = parser.parse_args()
     if asked.verb == "run":
-        run(asked.library, asked.out, asked.repetitions, asked.problems)
+        run(asked.library, asked.out, asked.repetitions, asked.problems, asked.methods)
     else:
         table(asked.files)
     return 0
