@@ -3,7 +3,7 @@
     python benchmarks/boosting.py [--rows 1000000] [--rounds 10]
 
 All are trained on the same binned data, in turns, on one thread, timed by the processor time that they use, and the best turn counts: so
-a busy machine does not decide the ratio. Asserts at most 1.3 times the built-in objective. GMN weighs both classes alike, and so grows trees
+a busy machine does not decide the ratio. Asserts at most 1.3 times the built-in objective. GMN weighs both classes alike and grows trees
 whose splits share out more rows than those of a built-in objective that sees 1 % of positives: it is held to the built-in objective
 with `scale_pos_weight`, which grows the same kind of trees. Both ratios are printed.
 """
