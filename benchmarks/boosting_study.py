@@ -57,7 +57,7 @@ class Focal:
 class Margin(ClassifierMixin, BaseEstimator):
     """A custom objective inside a library's own classifier: starts at the prior and cuts the score at 0.
 
-    The default min_child_weight stops every tree of the focal loss, whose curvature is small on rare classes: it is 0 here.
+    The default min_child_weight stops every tree of the focal loss, whose curvature is small on rare classes: it is (almost) 0 here.
     """
 
     def __init__(self, library: str, objective: Any) -> None:
@@ -69,7 +69,7 @@ class Margin(ClassifierMixin, BaseEstimator):
         if self.library == "lightgbm":
             import lightgbm as lgb
 
-            self.model_ = lgb.LGBMClassifier(objective=self.objective, min_child_weight=0, **LIGHTGBM).fit(
+            self.model_ = lgb.LGBMClassifier(objective=self.objective, min_child_weight=1e-6, **LIGHTGBM).fit(
                 X, y, init_score=np.full(len(y), self.start_)
             )
         else:

@@ -7,6 +7,7 @@ the few, go through the exact functions in double precision.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,10 +16,13 @@ import numpy as np
 
 from astralearn.core import rebalanced_logit, rebalanced_logit_db, rebalanced_logit_dx
 from astralearn.core.confusion import right_and_wrong
-from astralearn.core.row_terms import row_terms
+from astralearn.core.row_terms import BUFFERS, row_terms
 
-# Block size: temporaries stay in cache, and below 128 KiB, above which the allocator maps fresh pages for every one of them.
+# Bytes per array and block: a block's ten buffers stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 16
+
+# Positives at a time: their temporaries are fresh arrays, which are cheap while all of them together are small.
+POSITIVES = 1 << 10
 
 # Fewer rows than this are swept before a thread has started.
 ROWS_PER_THREAD = 1 << 16
@@ -55,10 +59,18 @@ def sweep(
     is_negative = y == 0
     positives = np.flatnonzero(~is_negative)
 
+    size = BLOCK_BYTES // x.itemsize
+    local = threading.local()
+
     def negatives(block: slice) -> np.ndarray:
-        terms = row_terms(x[block], slope, with_slope=with_slope, xp=np)
-        w = is_negative[block].astype(x.dtype) if weight is None else weight[block] * is_negative[block]
-        scaled = w * terms.right if coupled else w
+        rows = block.stop - block.start
+        if not hasattr(local, "buffers"):
+            local.buffers = np.empty((BUFFERS + 2, size), x.dtype)
+        buffers = local.buffers[:, :rows]
+        terms = row_terms(x[block], slope, with_slope=with_slope, buffers=buffers)
+        w, scaled = buffers[BUFFERS:]
+        np.multiply(1.0 if weight is None else weight[block], is_negative[block], out=w)
+        np.multiply(w, terms.right if coupled else 1.0, out=scaled)
         np.multiply(scaled, terms.pull, out=gradient[block])
         np.multiply(gradient[block], terms.right, out=curvature[block])
         if slope != 1.0 or with_slope:
@@ -66,13 +78,12 @@ def sweep(
         slope_sum = 0.0 if terms.slope_pull is None else scaled @ terms.slope_pull
         return np.asarray([w @ terms.right, w @ terms.wrong, 0.0, 0.0, slope_sum, 0.0], np.float64)
 
-    size = BLOCK_BYTES // x.itemsize
     blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     sums = np.zeros(6)
     for part in _mapped(negatives, blocks, n, n_threads):
         sums += part
-    if positives.size:
-        sums += _positives(x, weight, slope, positives, gradient, curvature, coupled)
+    for start in range(0, len(positives), POSITIVES):
+        sums += _positives(x, weight, slope, positives[start : start + POSITIVES], gradient, curvature, coupled)
     return Sweep(gradient, curvature, positives, sums)
 
 
