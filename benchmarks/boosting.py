@@ -19,7 +19,8 @@ import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 
-from astralearn.boosting import ASTraObjective, ConfusionObjective, LightGBMObjective, XGBoostObjective
+from astralearn.boosting import ASTraObjective, ConfusionObjective, LightGBMObjective, Objective, XGBoostObjective
+from astralearn.boosting.start import start_score
 
 LIMIT = 1.3
 FEATURES = 20
@@ -63,8 +64,11 @@ def xgboost_trainings(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[int],
     binned = xgb.QuantileDMatrix(X, y, nthread=1)
     params = {"objective": "binary:logistic", "tree_method": "hist", "nthread": 1}
 
-    def ours(make: Callable[[], object]) -> Callable[[int], object]:
-        return lambda rounds: xgb.train({**params, "base_score": 0.5}, binned, rounds, obj=XGBoostObjective(make()))
+    def ours(make: Callable[[], Objective]) -> Callable[[int], object]:
+        # Each starts where its classifier would: the loss's best constant.
+        objective = make()
+        start = {"base_score": float(1 / (1 + np.exp(-start_score(objective.loss, y, None, objective.slope))))}
+        return lambda rounds: xgb.train({**params, **start}, binned, rounds, obj=XGBoostObjective(make()))
 
     built_in = {BUILT_IN: params, BALANCED: {**params, "scale_pos_weight": 99.0}}
     baselines = {name: lambda rounds, p=p: xgb.train(p, binned, rounds) for name, p in built_in.items()}
