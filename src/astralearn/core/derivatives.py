@@ -12,6 +12,7 @@ Taken literally these are 0/0 far below 0 and cancel elsewhere; each function sa
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from astralearn.core.curve import SMALLEST_ODDS, at_least, checked_logits, log_complement
@@ -76,6 +77,16 @@ def rebalanced_logit_db(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     xp, x, b = checked_logits(x, b, xp)
     zero = xp.where(b < 0, b, 0.0)  # zeros of b's shape, which keras.ops can make too
     return _ds_db_over_y(_parts(x, b, xp), xp) - _ds_db_over_y(_parts(zero, b, xp), xp)
+
+
+def rebalanced_logit_db_offset(b: float) -> float:
+    """(∂s₀/∂b)/τ, the part of ∂g/∂b that every row shares, with ∂s₀/∂b = [1/(1+b) − s₀]/b. For sweeps that share their exponentials.
+
+    >>> round(rebalanced_logit_db_offset(1.0), 4)
+    -0.3863
+    """
+    s0 = math.log1p(b) / b
+    return (1.0 / (1.0 + b) - s0) / (b * -math.expm1(-s0))
 
 
 def slope_from_raw_dbeta(beta: ArrayLike, *, xp: Any = None) -> Array:

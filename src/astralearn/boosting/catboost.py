@@ -1,0 +1,233 @@
+"""CatBoost's classifier with ASTra and the losses of the soft confusion matrix.
+
+CatBoost hands an objective blocks of rows, never all of them. But it shows a custom metric all training scores after every tree: there
+the counts are taken and the slope moves, and the blocks of the next tree use these frozen coefficients. With plain boosting and one
+leaf estimation step (CatBoost's defaults for custom losses) no score changes in between, so every derivative is exact.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+import catboost as cb
+import numpy as np
+
+from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting
+from astralearn.boosting.labels import MinorityLabels
+from astralearn.boosting.objective import LEAST_CURVATURE, Objective
+from astralearn.boosting.scores import SCORES, known, score_value
+
+# The key of a CatBoost model's metadata that holds labels and slope.
+_METADATA = "astralearn_state"
+
+_CLASS_WEIGHTS = ("class_weights", "auto_class_weights", "scale_pos_weight")
+
+
+class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
+    """`catboost.CatBoostClassifier` that boosts the paper's losses; every parameter of CatBoostClassifier passes through.
+
+    loss: "gmn" (1 − soft G-Mean), "bce", "f1", "mcc" or "balanced_accuracy". activation: "astra" or "sigmoid". tau_init, learnable,
+    slope_rate_min, slope_rate_max: the slope, see `Objective`. start: score that boosting starts from; None takes the loss's best
+    constant. It becomes the model's bias, so model files predict the full score.
+
+    Labels may be any two values; the rarer class is the positive one: `minority_class_`. `eval_metric` is one of the names in SCORES
+    ("soft_g_mean" is the default); CatBoost's own metrics go into `custom_metric`. Python objectives need task_type="CPU".
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "gmn",
+        activation: str = "astra",
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        start: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        # Kept among CatBoost's own, which get_params, set_params, clone and pickle read.
+        own = (loss, activation, tau_init, learnable, slope_rate_min, slope_rate_max, start)
+        self._init_params.update(zip(OWN_PARAMETERS, own, strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OWN_PARAMETERS and "_init_params" in self.__dict__:
+            return self._init_params.get(name, OWN_PARAMETERS[name])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, baseline: Any = None, eval_set: Any = None, **fit_params: Any
+    ) -> Self:
+        """As CatBoostClassifier.fit, with X and y as arrays or data frames; an eval_set is (X, y) or a list of such pairs."""
+        if isinstance(X, cb.Pool) or y is None:
+            raise ValueError("X and y must be given separately: a Pool's labels cannot be recoded to the minority class")
+        if fit_params.get("init_model") is not None:
+            raise ValueError("init_model is not supported: CatBoost does not tell a custom objective the scores that it starts from")
+        labels = MinorityLabels.of(y)
+        binary = labels.to_binary(y)
+        of_class = _class_weights(self._init_params, labels, binary)
+        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        if self.loss == "bce" and of_class != (1.0, 1.0):
+            weight = np.asarray(of_class)[binary] * (1.0 if weight is None else weight)
+        objective = self._new_objective(1, 1.0 if self.loss == "bce" else of_class[1] / of_class[0])
+        start = 0.0 if baseline is not None else self._start(binary, weight, objective.slope)
+        scores = np.full(len(binary), start) if baseline is None else np.asarray(baseline, np.float64).reshape(-1)
+        rounds = _Rounds(objective, binary, scores, weight, self._init_params.get("eval_metric") or "soft_g_mean")
+        pools = [self._evaluation(pair, labels, start, fit_params) for pair in _pairs(eval_set)]
+        with _training_parameters(self, rounds), warnings.catch_warnings():
+            # Where numba is installed CatBoost tries to compile the objective; it works uncompiled.
+            warnings.filterwarnings("ignore", "(Failed to optimize|Can't optimi?ze) method", UserWarning)
+            super().fit(X, binary, sample_weight=weight, baseline=scores, eval_set=pools or None, **fit_params)
+        self._labels = labels
+        self._slope_path = objective.slope_path[:-1]  # the last step came from the finished model's scores: no tree uses it
+        scale, bias = self.get_scale_and_bias()
+        self.set_scale_and_bias(scale, bias + start)
+        self.get_metadata()[_METADATA] = self._as_text()
+        return self
+
+    def _evaluation(self, pair: Any, labels: MinorityLabels, start: float, fit_params: dict[str, Any]) -> cb.Pool:
+        rows, of = pair
+        cat_features = fit_params.get("cat_features")
+        cat_features = self._init_params.get("cat_features") if cat_features is None else cat_features
+        return cb.Pool(rows, labels.to_binary(of), cat_features=cat_features, baseline=np.full(len(of), start))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self._labels.classes if "_labels" in self.__dict__ else np.asarray([])
+
+    def _n_trees_used(self) -> int:
+        return int(self.tree_count_ or 0)
+
+    def _scores_of(self, data: Any, ntree_start: int = 0, ntree_end: int = 0, **options: Any) -> tuple[np.ndarray, float]:
+        """x, and the slope for the trees that it came from."""
+        x = super().predict(data, prediction_type="RawFormulaVal", ntree_start=ntree_start, ntree_end=ntree_end, **options)
+        return np.asarray(x), self._slope_at(ntree_end or self._n_trees_used())
+
+    def predict(self, data: Any, prediction_type: str = "Class", ntree_start: int = 0, ntree_end: int = 0, **options: Any) -> np.ndarray:
+        """Labels ("Class"), z and 1 − z ("Probability") or the scores x ("RawFormulaVal")."""
+        x, slope = self._scores_of(data, ntree_start, ntree_end, **options)
+        if prediction_type == "Class":
+            return self._decided(x)
+        if prediction_type == "Probability":
+            return self._probabilities(x, slope)
+        if prediction_type == "RawFormulaVal":
+            return x
+        raise ValueError(f"prediction_type must be Class, Probability or RawFormulaVal; found {prediction_type!r}")
+
+    def predict_proba(self, X: Any, ntree_start: int = 0, ntree_end: int = 0, **options: Any) -> np.ndarray:
+        """1 − z and z in the order of `classes_`."""
+        return self.predict(X, "Probability", ntree_start, ntree_end, **options)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """g, positive for classes_[1]."""
+        return self._decision(*self._scores_of(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def load_model(self, fname: Any = None, format: str = "cbm", stream: Any = None, blob: Any = None) -> Self:
+        """Read what `save_model` wrote: predicts as the classifier that was saved."""
+        own = {name: self._init_params[name] for name in OWN_PARAMETERS if name in self._init_params}
+        super().load_model(fname, format, stream, blob)
+        self._init_params.update(own)
+        self._read_metadata()
+        return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.is_fitted():
+            self._read_metadata()
+
+    def _read_metadata(self) -> None:
+        metadata = self.get_metadata()
+        self._from_text(metadata[_METADATA] if _METADATA in list(metadata.keys()) else None)
+
+
+class _Rounds:
+    """CatBoost's objective and metric in one: `evaluate` sees all training scores and fixes the factors that the blocks then use.
+
+    CatBoost maximises: the derivatives that it is given are those of −W·J.
+    """
+
+    def __init__(self, objective: Objective, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, score: str) -> None:
+        self.objective = objective
+        self.score = known(score)
+        self.advanced = False
+        self.advance(y.astype(np.float64), x, weight)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Rounds:
+        return self  # CatBoost copies its parameters, and needs one object as objective and as metric
+
+    def advance(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None) -> None:
+        """From all rows, the factors and the slope for the blocks of the next tree; then the slope moves."""
+        self.slope = self.objective.slope
+        self.factors = self.objective.advance(self.objective.swept(y, x, weight).sums)
+
+    def calc_ders_range(self, approxes: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        self.advanced = False
+        weight = None if weights is None else np.asarray(weights, np.float64)
+        rows = self.objective.swept(np.asarray(targets, np.float64), np.asarray(approxes, np.float64), weight, slope=self.slope)
+        gradient, curvature = rows.scaled(*self.factors)
+        curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
+        return np.column_stack([-gradient, -curvature])
+
+    def is_max_optimal(self) -> bool:
+        return SCORES[self.score].higher_is_better
+
+    def evaluate(self, approxes: Any, target: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
+        x, y = np.asarray(approxes[0], np.float64), np.asarray(target, np.float64)
+        weight = None if weight is None else np.asarray(weight, np.float64)
+        if not self.advanced:  # after a tree CatBoost shows the training rows first, then each evaluation set
+            self.advance(y, x, weight)
+            self.advanced = True
+        return score_value(self.score, x, y, weight, self.slope), 1.0
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        return error / weight
+
+
+def _pairs(eval_set: Any) -> list[Any]:
+    if eval_set is None:
+        return []
+    return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+
+
+def _class_weights(params: dict[str, Any], labels: MinorityLabels, y: np.ndarray) -> tuple[float, float]:
+    """CatBoost's class weights of 0 and 1. "Balanced" is what losses of the rates are already, and changes nothing there."""
+    if params.get("class_weights") is not None:
+        given = params["class_weights"]
+        given = given if isinstance(given, dict) else dict(zip(labels.classes.tolist(), given, strict=True))
+        of_class = labels.weights_by_binary(given)
+        return float(of_class.get(0, 1.0)), float(of_class.get(1, 1.0))
+    if params.get("scale_pos_weight") is not None:
+        return 1.0, float(params["scale_pos_weight"])
+    ratio = float(np.count_nonzero(y == 0) / np.count_nonzero(y == 1)) if params.get("loss") == "bce" else 1.0
+    return 1.0, {"Balanced": ratio, "SqrtBalanced": ratio**0.5}.get(str(params.get("auto_class_weights")), 1.0)
+
+
+@contextlib.contextmanager
+def _training_parameters(estimator: Any, rounds: _Rounds) -> Iterator[None]:
+    """CatBoost's parameters while it fits: ours taken out, objective and metric put in."""
+    before = estimator._init_params
+    for name in ("loss_function", "objective"):
+        if before.get(name) is not None:
+            raise ValueError(f"{name} must be left out: loss and activation choose it; found {before[name]!r}")
+    taken = {*OWN_PARAMETERS, *_CLASS_WEIGHTS}
+    estimator._init_params = {name: value for name, value in before.items() if name not in taken}
+    estimator._init_params.update(loss_function=rounds, eval_metric=rounds, metric_period=1)
+    estimator._canonized_params = None
+    try:
+        yield
+    finally:
+        estimator._init_params = before
+        estimator._canonized_params = None

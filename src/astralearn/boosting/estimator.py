@@ -1,0 +1,112 @@
+"""What the three classifiers share: labels, slope and the way from scores to probabilities and decisions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from astralearn.boosting.labels import MinorityLabels
+from astralearn.boosting.objective import Objective, make_objective
+from astralearn.boosting.start import start_score
+from astralearn.core import rebalanced_logit, threshold
+from astralearn.core.confusion import right_and_wrong
+
+# The parameters that astralearn adds to a library's own, with their defaults.
+OWN_PARAMETERS: dict[str, Any] = {
+    "loss": "gmn",
+    "activation": "astra",
+    "tau_init": 0.25,
+    "learnable": True,
+    "slope_rate_min": 0.01,
+    "slope_rate_max": 0.5,
+    "start": None,
+}
+
+
+class RebalancedBoosting:
+    """Mixin: `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z, `decision_function` is g.
+
+    Fitted state that is not in the library's model: labels_ (which class is 1) and slope_path_ (b before the first round and after
+    each), kept in `_state`. A prediction from k trees takes slope_path_[k].
+    """
+
+    _labels: MinorityLabels
+    _slope_path: list[float]
+
+    @property
+    def minority_class_(self) -> Any:
+        """The label of the rarer class, the positive one; of two equally frequent ones, that which sorts last."""
+        return self._labels.minority
+
+    @property
+    def slope_path_(self) -> np.ndarray:
+        """b before the first round and after each, shape (rounds + 1,)."""
+        return np.asarray(self._slope_path)
+
+    @property
+    def slope_(self) -> float:
+        """b of the fitted model (of its best iteration, if training stopped early)."""
+        return self._slope_at(self._n_trees_used())
+
+    @property
+    def threshold_(self) -> float:
+        """τ, the ŷ at which the positive class is predicted (Eq. 5)."""
+        return float(threshold(self.slope_))
+
+    def _n_trees_used(self) -> int:
+        raise NotImplementedError
+
+    def _slope_at(self, trees: int) -> float:
+        return self._slope_path[max(0, min(trees, len(self._slope_path) - 1))]
+
+    def _new_objective(self, n_threads: int | None, scale_pos_weight: float = 1.0) -> Objective:
+        options = {name: getattr(self, name) for name in OWN_PARAMETERS if name not in ("loss", "activation", "start")}
+        return make_objective(self.loss, self.activation, n_threads=n_threads, scale_pos_weight=scale_pos_weight, **options)  # type: ignore[attr-defined]
+
+    def _start(self, y: np.ndarray, sample_weight: Any, slope: float) -> float:
+        if self.start is not None:  # type: ignore[attr-defined]
+            return float(self.start)  # type: ignore[attr-defined]
+        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        if weight is not None and weight.shape != y.shape:
+            raise ValueError(f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}")
+        return start_score(self.loss, y, weight, slope)  # type: ignore[attr-defined]
+
+    def _decided(self, x: np.ndarray) -> np.ndarray:
+        return self._labels.from_binary(x >= 0)
+
+    def _probabilities(self, x: np.ndarray, slope: float) -> np.ndarray:
+        z, complement = _rebalanced(x, slope)
+        return self._labels.probabilities(z, complement)
+
+    def _decision(self, x: np.ndarray, slope: float) -> np.ndarray:
+        """g, turned so that it is above 0 exactly where `predict` says classes_[1], as scikit-learn has it."""
+        g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
+        if self._labels.positive == 0:
+            return np.asarray(-g)
+        return np.where(g == 0, np.finfo(np.float64).tiny, g)  # the positive class is predicted at g = 0 too
+
+    def _as_text(self) -> str:
+        """What a library's model file keeps beside the trees: one line."""
+        return json.dumps({**self._labels.as_plain(), "slope_path": self._slope_path})
+
+    def _from_text(self, text: str | None) -> None:
+        if text is None:
+            raise ValueError("the model file was not written by this class: it holds no slope and no class labels")
+        plain = json.loads(text)
+        self._labels = MinorityLabels.from_plain(plain)
+        self._slope_path = [float(b) for b in plain["slope_path"]]
+
+
+def continue_slope(objective: Objective, earlier: Any) -> None:
+    """Begin where an earlier classifier's slope ended, so that its trees and the new ones share one path."""
+    path = getattr(earlier, "_slope_path", None)
+    if path:
+        objective.learner.continue_from(path)
+
+
+def _rebalanced(x: np.ndarray, slope: float) -> tuple[np.ndarray, np.ndarray]:
+    """z = σ(g) and 1 − z."""
+    complement, z = right_and_wrong(rebalanced_logit(np.asarray(x, np.float64), slope, xp=np), np)
+    return z, complement

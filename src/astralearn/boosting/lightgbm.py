@@ -1,0 +1,240 @@
+"""LightGBM's classifier with ASTra and the losses of the soft confusion matrix."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any, Self
+
+import lightgbm as lgb
+import numpy as np
+from lightgbm.sklearn import LGBMModel
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, continue_slope
+from astralearn.boosting.labels import MinorityLabels
+from astralearn.boosting.objective import Objective
+from astralearn.boosting.scores import SCORES, LightGBMScore
+from astralearn.boosting.training import LightGBMObjective
+
+# The line of a LightGBM model file that holds labels and slope. LightGBM reads past header keys that it does not know.
+_HEADER = "astralearn_state"
+
+
+class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
+    """`lightgbm.LGBMClassifier` that boosts the paper's losses; every parameter of LGBMClassifier passes through.
+
+    loss: "gmn" (1 − soft G-Mean), "bce", "f1", "mcc" or "balanced_accuracy". activation: "astra" or "sigmoid". tau_init, learnable,
+    slope_rate_min, slope_rate_max: the slope, see `Objective`. start: score that boosting starts from; None takes the loss's best
+    constant. It is added to the first tree's leaves, so LightGBM's own model file predicts the full score.
+
+    The rarer class is the positive one: `minority_class_`. `eval_metric` takes the names in SCORES beside LightGBM's own ("soft_g_mean"
+    is the default where `eval_set` is given). A per-row `init_score` is passed on and, as in LightGBM, is not part of predictions.
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "gmn",
+        activation: str = "astra",
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        start: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.loss = loss
+        self.activation = activation
+        self.tau_init = tau_init
+        self.learnable = learnable
+        self.slope_rate_min = slope_rate_min
+        self.slope_rate_max = slope_rate_max
+        self.start = start
+        super().__init__(**kwargs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _process_params(self, stage: str) -> dict[str, Any]:
+        # "loss" is LightGBM's alias of "objective": our parameters must not reach it.
+        plain = copy.copy(self)
+        plain.__class__ = lgb.LGBMClassifier
+        plain._other_params = {name: value for name, value in self._other_params.items() if name not in OWN_PARAMETERS}
+        if self.objective is not None:
+            raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
+        plain._objective = self._fitting if stage == "fit" else "None"  # type: ignore[assignment]
+        named = any(alias in plain.get_params() for alias in ("metric", "metrics", "metric_types"))
+        params: dict[str, Any] = LGBMModel._process_params(plain, stage)
+        if stage == "fit":
+            params["objective"] = LightGBMObjective(self._fitting)
+            # LightGBM drops features that min_child_samples rules out, and a custom objective then fails where none is left.
+            params.setdefault("feature_pre_filter", False)
+        if not named:
+            params["metric"] = []  # LightGBM's default, binary_logloss, would take scores for probabilities
+        return params
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        eval_set: Any = None,
+        eval_names: Any = None,
+        eval_sample_weight: Any = None,
+        eval_class_weight: Any = None,
+        eval_init_score: Any = None,
+        eval_metric: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """As LGBMClassifier.fit."""
+        labels = MinorityLabels.of(y)
+        binary = labels.to_binary(y)
+        self._describe_labels(labels)
+        objective = self._new_objective(self._threads(), self._positive_weight(labels))
+        earlier = fit_params.get("init_model")
+        continue_slope(objective, earlier)
+        eval_set = [eval_set] if isinstance(eval_set, tuple) else eval_set
+        start = 0.0
+        if init_score is None and earlier is None:
+            start = self._start(binary, sample_weight, objective.slope)
+            init_score = np.full(len(binary), start)
+            if eval_set is not None and eval_init_score is None:
+                eval_init_score = [np.full(len(labels_of), start) for _, labels_of in eval_set]
+        self._fitting = objective
+        try:
+            # Past LGBMClassifier.fit, which would encode labels by their order and insist on a built-in objective.
+            super(lgb.LGBMClassifier, self).fit(
+                X,
+                binary,
+                sample_weight=sample_weight,
+                init_score=init_score,
+                eval_set=None if eval_set is None else [(X if rows is X else rows, labels.to_binary(of)) for rows, of in eval_set],
+                eval_names=eval_names,
+                eval_sample_weight=eval_sample_weight,
+                eval_class_weight=eval_class_weight,
+                eval_init_score=eval_init_score,
+                eval_metric=_scores(eval_metric, objective, default=eval_set is not None),
+                **fit_params,
+            )
+        finally:
+            del self._fitting
+        self._labels = labels
+        self._slope_path = list(objective.slope_path)
+        self._objective = "none"
+        if start != 0.0:
+            _shift_first_tree(self.booster_, start)
+        return self
+
+    def _describe_labels(self, labels: MinorityLabels) -> None:
+        """What LGBMClassifier.fit would leave behind."""
+        self._le = LabelEncoder().fit(labels.classes)
+        self._classes = labels.classes
+        self._n_classes = 2
+        self._class_map = {label: int(labels.to_binary([label])[0]) for label in labels.classes}
+        self._class_weight = labels.weights_by_binary(self.class_weight)
+        if self.loss != "bce" and self.class_weight is not None:
+            self._class_weight = {0: 1.0, 1: 1.0}  # see _positive_weight
+
+    def _positive_weight(self, labels: MinorityLabels) -> float:
+        """Class weights as one number. Rows' weights of a whole class cancel in the rates, and "balanced" is what rates are."""
+        weight = float(self._other_params.get("scale_pos_weight", 1.0))
+        if self.loss != "bce" and isinstance(self.class_weight, dict):
+            by_class = labels.weights_by_binary(self.class_weight)
+            weight *= by_class.get(1, 1.0) / by_class.get(0, 1.0)
+        return weight
+
+    def _threads(self) -> int:
+        return int(self._process_n_jobs(self.n_jobs))
+
+    def _n_trees_used(self) -> int:
+        return int(self._best_iteration or self.n_estimators_)
+
+    def _scores_of(self, X: Any, start_iteration: int, num_iteration: int | None, **kwargs: Any) -> tuple[np.ndarray, float]:
+        """x, and the slope for the trees that it came from."""
+        check_is_fitted(self)
+        x = LGBMModel.predict(self, X, raw_score=True, start_iteration=start_iteration, num_iteration=num_iteration, **kwargs)
+        asked = num_iteration if num_iteration is not None else self._n_trees_used()
+        trees = start_iteration + asked if asked > 0 else len(self._slope_path)
+        return np.asarray(x), self._slope_at(trees)
+
+    def predict(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> np.ndarray:
+        """Labels; with `raw_score` the scores x, with `pred_leaf` and `pred_contrib` as LightGBM."""
+        if raw_score or pred_leaf or pred_contrib:
+            options = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib, "validate_features": validate_features}
+            return np.asarray(LGBMModel.predict(self, X, start_iteration=start_iteration, num_iteration=num_iteration, **options, **kwargs))
+        x, _ = self._scores_of(X, start_iteration, num_iteration, validate_features=validate_features, **kwargs)
+        return self._decided(x)
+
+    def predict_proba(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> np.ndarray:
+        """1 − z and z in the order of `classes_`; otherwise as `predict`."""
+        if raw_score or pred_leaf or pred_contrib:
+            return self.predict(X, raw_score, start_iteration, num_iteration, pred_leaf, pred_contrib, validate_features, **kwargs)
+        x, slope = self._scores_of(X, start_iteration, num_iteration, validate_features=validate_features, **kwargs)
+        return self._probabilities(x, slope)
+
+    def decision_function(
+        self, X: Any, *, start_iteration: int = 0, num_iteration: int | None = None, validate_features: bool = False, **kwargs: Any
+    ) -> np.ndarray:
+        """g, positive for classes_[1]."""
+        x, slope = self._scores_of(X, start_iteration, num_iteration, validate_features=validate_features, **kwargs)
+        return self._decision(x, slope)
+
+    def save_model(self, path: str | Path) -> None:
+        """LightGBM's own model file (any LightGBM reads it), with labels and slope in one header line."""
+        check_is_fitted(self)
+        text = self.booster_.model_to_string()
+        Path(path).write_text(text.replace("\n", f"\n{_HEADER}:{self._as_text()}\n", 1), encoding="utf-8")
+
+    def load_model(self, path: str | Path) -> Self:
+        """Read what `save_model` wrote: predicts as the classifier that was saved."""
+        text = Path(path).read_text(encoding="utf-8")
+        state = re.search(rf"^{_HEADER}:(.*)$", text, re.MULTILINE)
+        self._from_text(state[1] if state else None)
+        self._describe_labels(self._labels)
+        self._Booster = lgb.Booster(model_str=text)
+        self._best_iteration = self._Booster.best_iteration
+        self._n_features = self.n_features_in_ = self._Booster.num_feature()
+        self._objective = "none"
+        self.fitted_ = True
+        return self
+
+
+def _scores(eval_metric: Any, objective: Objective, *, default: bool) -> Any:
+    """Names of SCORES replaced by functions; the soft G-Mean where nothing was asked for."""
+    if eval_metric is None:
+        return [LightGBMScore("soft_g_mean", objective)] if default else None
+    asked = eval_metric if isinstance(eval_metric, list) else [eval_metric]
+    return [LightGBMScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric for metric in asked]
+
+
+def _shift_first_tree(booster: lgb.Booster, start: float) -> None:
+    """Add the starting score to the first tree's leaves, as LightGBM does for its own objectives."""
+    leaves = re.search(r"^num_leaves=(\d+)$", booster.model_to_string(num_iteration=1), re.MULTILINE)
+    for leaf in range(int(leaves[1]) if leaves else 0):
+        booster.set_leaf_output(0, leaf, booster.get_leaf_output(0, leaf) + start)

@@ -1,0 +1,265 @@
+"""Objectives for boosted trees: gradient and curvature of a loss on rebalanced logits, and a slope that learns between rounds.
+
+The objective is W·J, with J a loss of `astralearn.core.LOSSES` on g(x, b) and W = Σw, so that gradients have the size of a sum over
+rows, as the libraries' built-in objectives have and as their defaults (λ, minimum child weight) expect. Write m for the logit of
+being wrong and give each row the weight
+
+    BCE: ωᵢ = wᵢ        losses of the counts: ωᵢ = W wᵢ |∂J/∂T| σ(−mᵢ), T the one of TP and TN that row i enters.
+
+Then the gradient is ±ωσ(m)g′, and the curvature used here is ωσ(m)σ(−m)g′² ≥ 0, the Gauss–Newton part of cross-entropy weighted by ω.
+That is no arbitrary choice. By e^u ≥ 1 + u and Jensen's inequality, W·(1 − G) lies below a constant plus Σωᵢ ln(1 + e^{mᵢ}) at every
+score, and touches it with the same gradient at the current one: a round of GMN boosting is a round of ordinary boosting on
+cross-entropy, under weights that add up to W·G/2 in either class. The same holds for balanced accuracy, and for F1 and MCC of
+their linearisation in (TP, TN).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from astralearn.boosting.slope_learner import SlopeLearner
+from astralearn.boosting.sweep import Sweep, sweep
+from astralearn.core import LOSSES, SoftConfusion
+
+# A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
+LEAST_CURVATURE = 1e-16
+
+
+class Objective:
+    """Gradient and curvature of W·J in the scores. Use `ASTraObjective` or `ConfusionObjective`.
+
+    Calling it is one round: it returns both at the current slope, then moves the slope. Scores that are all equal hold no tree yet,
+    so they begin a new training. The signature serves LightGBM's and XGBoost's scikit-learn APIs; for `lgb.train` and `xgb.train`
+    see `LightGBMObjective` and `XGBoostObjective`. Instances pickle; `sklearn.clone` gives one that has learned nothing.
+
+    activation: "astra" (g warps the score) or "sigmoid" (g is the score). tau_init: threshold in (0, 0.5] that the slope starts from.
+    learnable: whether the slope moves. slope_rate_min, slope_rate_max: bounds of Eq. 10's rate. scale_pos_weight: c > 0, for BCE the
+    weight of each positive; in the rates of the other losses such a weight would cancel, so there it multiplies the positives'
+    gradient: GMN then seeks the largest TPR^c·TNR. n_threads: for large data; None takes every core available.
+
+    After a call: `slope` is b in force for the next, `slope_path` b before the first round and after each, `counts` the
+    soft confusion matrix of the scores given.
+    """
+
+    loss: str
+
+    def __init__(
+        self,
+        loss: str,
+        *,
+        activation: str,
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        scale_pos_weight: float = 1.0,
+        n_threads: int | None = None,
+    ) -> None:
+        if activation not in ("astra", "sigmoid"):
+            raise ValueError(f"activation must be 'astra' or 'sigmoid'; found {activation!r}")
+        if not scale_pos_weight > 0:
+            raise ValueError(f"scale_pos_weight must be above 0; found {scale_pos_weight}")
+        self.loss = loss
+        self.activation = activation
+        self.tau_init = tau_init
+        self.learnable = learnable
+        self.slope_rate_min = slope_rate_min
+        self.slope_rate_max = slope_rate_max
+        self.scale_pos_weight = scale_pos_weight
+        self.n_threads = n_threads
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was learned: the next call is the first round."""
+        warped = self.activation == "astra"
+        self.learner = SlopeLearner(
+            self.tau_init if warped else 0.5,
+            learnable=self.learnable and warped,
+            minimum=self.slope_rate_min,
+            maximum=self.slope_rate_max,
+        )
+        self.counts: SoftConfusion | None = None
+
+    @property
+    def slope(self) -> float:
+        return self.learner.slope
+
+    @property
+    def slope_path(self) -> list[float]:
+        return self.learner.path
+
+    def __sklearn_clone__(self) -> Self:
+        fresh = type(self).__new__(type(self))
+        fresh.__dict__.update(self.__dict__)
+        fresh.reset()
+        return fresh
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # lgb.train copies its parameters: the copy would learn, and the caller's slope stand still
+
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """One round. y_true: labels 0 and 1, shape (n,). y_pred: scores x, shape (n,). sample_weight: ≥ 0, shape (n,).
+
+        Returns gradient and curvature, shape (n,), in the dtype of the scores; float64 is exact to rounding, float32 is faster.
+        """
+        if len(self.slope_path) > 1 and _all_equal(y_pred):
+            self.reset()
+        return self.round(y_true, y_pred, sample_weight)
+
+    def round(
+        self,
+        y_true: np.ndarray,
+        y_pred: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+        *,
+        add_up: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As calling it, for one of several workers: `add_up` sums six numbers over all of them, and each one's rows are exact."""
+        y, x, weight = self._checked(y_true, y_pred, sample_weight)
+        rows = self.swept(y, x, weight)
+        gradient, curvature = rows.scaled(*self.advance(rows.sums if add_up is None else add_up(rows.sums)))
+        curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
+        return gradient, curvature
+
+    def swept(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, *, slope: float | None = None) -> Sweep:
+        """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""
+        return sweep(
+            y,
+            x,
+            weight,
+            self.slope if slope is None else slope,
+            coupled=self.loss != "bce",
+            with_slope=self.learner.learnable,
+            n_threads=self.n_threads,
+        )
+
+    def advance(self, sums: np.ndarray) -> tuple[float, float]:
+        """The factors of negatives and of positives that the sums of all rows imply; then the slope moves."""
+        self.counts = SoftConfusion(*(float(count) for count in sums[:4]))
+        total = float(np.sum(sums[:4]))
+        by_tn, by_tp = self._pulls(self.counts, total)
+        by_tp *= self.scale_pos_weight
+        self.learner.step(by_tn * float(sums[4]) + by_tp * float(sums[5]), float(self.counts.e_ratio))
+        return total * by_tn, total * by_tp
+
+    def value(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+        """J at the current slope: what the rounds bring down. Changes nothing."""
+        from astralearn.core import rebalanced_logit
+
+        y, x, weight = self._checked(y_true, y_pred, sample_weight)
+        return float(LOSSES[self.loss].value(rebalanced_logit(x, self.slope, xp=np), y, weight, xp=np))
+
+    def _pulls(self, counts: SoftConfusion, total: float) -> tuple[float, float]:
+        """How much J falls with TN and with TP; for BCE, with each unit of its weighted sum."""
+        partials = LOSSES[self.loss].partials
+        if partials is None:
+            each = 1.0 / total if total > 0 else 0.0
+            return each, each
+        by_tp, by_tn = partials(counts)
+        return -float(by_tn), -float(by_tp)
+
+    def _checked(
+        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        x = np.asarray(y_pred)
+        x = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
+        y = np.asarray(y_true, dtype=x.dtype)
+        if x.ndim != 1 or y.shape != x.shape:
+            raise ValueError(f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}")
+        if np.count_nonzero(y == 1) + np.count_nonzero(y == 0) != y.size:
+            raise ValueError(f"y_true must be 0 or 1; found {y[(y != 0) & (y != 1)][0]}")
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
+        if weight is not None and weight.shape != x.shape:
+            raise ValueError(f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}")
+        return y, x, weight
+
+
+class ASTraObjective(Objective):
+    """Cross-entropy on z, the z-transform of ASTra's output: the paper's BCE-ASTra.
+
+        W·J = Σ wᵢ [ln(1 + e^{gᵢ}) − yᵢ gᵢ],   gᵢ = g(xᵢ, b)
+
+    Arguments as in `Objective`.
+
+    >>> import numpy as np
+    >>> objective = ASTraObjective(tau_init=0.5)
+    >>> gradient, curvature = objective(np.asarray([0.0, 1.0]), np.asarray([0.0, 0.0]))
+    >>> gradient.tolist(), curvature.round(6).tolist()
+    ([0.5, -0.5], [0.25, 0.25])
+    """
+
+    def __init__(
+        self,
+        *,
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        scale_pos_weight: float = 1.0,
+        n_threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            "bce",
+            activation="astra",
+            tau_init=tau_init,
+            learnable=learnable,
+            slope_rate_min=slope_rate_min,
+            slope_rate_max=slope_rate_max,
+            scale_pos_weight=scale_pos_weight,
+            n_threads=n_threads,
+        )
+
+
+class ConfusionObjective(Objective):
+    """A loss of the soft confusion matrix: "gmn" (1 − G-Mean, Eq. 9), "f1", "mcc" or "balanced_accuracy".
+
+        W·J(TN, FP, FN, TP),   counts of σ(gᵢ) (Eq. 8)
+
+    activation: "sigmoid" (g is the score: the paper's GMN) or "astra" (GMN-ASTra). Other arguments as in `Objective`.
+
+    >>> import numpy as np
+    >>> gradient, _ = ConfusionObjective("gmn")(np.asarray([0.0, 0.0, 0.0, 1.0]), np.zeros(4))
+    >>> gradient.round(4).tolist()
+    [0.1667, 0.1667, 0.1667, -0.5]
+    """
+
+    def __init__(
+        self,
+        loss: str = "gmn",
+        *,
+        activation: str = "sigmoid",
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        scale_pos_weight: float = 1.0,
+        n_threads: int | None = None,
+    ) -> None:
+        of_counts = [name for name, entry in LOSSES.items() if entry.partials is not None]
+        if loss not in of_counts:
+            raise ValueError(f"loss must be one of {', '.join(of_counts)}; found {loss!r}")
+        super().__init__(
+            loss,
+            activation=activation,
+            tau_init=tau_init,
+            learnable=learnable,
+            slope_rate_min=slope_rate_min,
+            slope_rate_max=slope_rate_max,
+            scale_pos_weight=scale_pos_weight,
+            n_threads=n_threads,
+        )
+
+
+def make_objective(loss: str, activation: str, **options: float | bool | None) -> Objective:
+    """The objective of one of the paper's methods, by the names that estimators use."""
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; found {loss!r}")
+    return Objective(loss, activation=activation, **options)  # type: ignore[arg-type]
+
+
+def _all_equal(x: np.ndarray) -> bool:
+    x = np.asarray(x)
+    return x.size > 0 and bool(x[0] == x[-1]) and bool((x == x[0]).all())

@@ -1,0 +1,52 @@
+"""The slope between rounds: β takes one gradient step per round, at the rate of Eq. 10."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from astralearn.core import raw_from_slope, slope, slope_from_raw, slope_from_raw_dbeta, slope_rate
+
+# The core is tested up to here; a step that would lead beyond stops.
+LARGEST_SLOPE = 1e6
+
+
+class SlopeLearner:
+    """b and how it came about.
+
+    tau_init: threshold in (0, 0.5] that b starts from. learnable: False keeps b there. minimum, maximum: bounds of the rate η_b.
+    slope: b. rate: η_b for the next step. path: b before the first step, then after each.
+
+    >>> learner = SlopeLearner(0.25, learnable=True, minimum=0.01, maximum=0.5)
+    >>> learner.step(loss_db=-2.0, e_ratio=3.0)
+    >>> [round(b, 3) for b in learner.path], round(learner.rate, 4)
+    ([7.396, 7.416], 0.011)
+    """
+
+    def __init__(self, tau_init: float, *, learnable: bool, minimum: float, maximum: float) -> None:
+        if not 0 < minimum <= maximum:
+            raise ValueError(f"slope_rate_min and slope_rate_max must satisfy 0 < min <= max; found {minimum} and {maximum}")
+        self.slope = 1.0 if tau_init == 0.5 else float(slope(tau_init))
+        self.beta = float(raw_from_slope(self.slope))
+        self.learnable = learnable
+        self.minimum = minimum
+        self.maximum = maximum
+        self.rate = minimum
+        self.path = [self.slope]
+
+    def continue_from(self, path: list[float]) -> None:
+        """Take over an earlier path and go on from its end."""
+        self.path = list(path)
+        self.slope = self.path[-1]
+        self.beta = float(raw_from_slope(self.slope))
+
+    def step(self, loss_db: float, e_ratio: float) -> None:
+        """β ← β − η_b ∂J/∂β, then η_b by the e-ratio (Eq. 10). A fixed slope is only recorded."""
+        if self.learnable:
+            beta = self.beta - self.rate * loss_db * float(slope_from_raw_dbeta(self.beta, xp=np))
+            if math.isfinite(beta):
+                self.beta = min(beta, LARGEST_SLOPE - 2.0)
+            self.slope = float(slope_from_raw(self.beta, xp=np))
+            self.rate = float(slope_rate(self.rate, np.float64(e_ratio), minimum=self.minimum, maximum=self.maximum, xp=np))
+        self.path.append(self.slope)

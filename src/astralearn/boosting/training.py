@@ -1,0 +1,50 @@
+"""Objectives for `lgb.train` and `xgb.train`, which hand over (scores, dataset) where the scikit-learn APIs hand over arrays."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from astralearn.boosting.objective import Objective
+
+
+class LightGBMObjective:
+    """`lgb.train({"objective": LightGBMObjective(ConfusionObjective("gmn"))}, data)`.
+
+    Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions: LightGBM does neither for custom
+    objectives. Scores are taken in float32, the precision in which LightGBM stores gradients.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def __call__(self, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self.objective(dataset.get_label(), preds.astype(np.float32), dataset.get_weight())
+
+
+class XGBoostObjective:
+    """`xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`; also in `xgboost.dask.train`.
+
+    Without `base_score` XGBoost starts from a margin of its own. (With `"objective": "binary:logistic"` beside it, `base_score` is a
+    probability, and 0.5 the score 0.) Under XGBoost's collective (Dask, Spark, rabit) the six sums of each
+    round are added up over the workers, so that every worker's gradient is the one of all rows.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def __call__(self, preds: np.ndarray, dmatrix: Any) -> tuple[np.ndarray, np.ndarray]:
+        weight = dmatrix.get_weight()
+        return xgboost_round(self.objective, dmatrix.get_label(), preds, weight if weight.size else None)
+
+
+def xgboost_round(
+    objective: Objective, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """One round, over all workers where there are several."""
+    collective = sys.modules["xgboost.collective"]
+    if not collective.is_distributed():
+        return objective(y_true, y_pred, sample_weight)
+    return objective.round(y_true, y_pred, sample_weight, add_up=lambda sums: collective.allreduce(sums, collective.Op.SUM))

@@ -1,0 +1,201 @@
+"""XGBoost's classifier with ASTra and the losses of the soft confusion matrix."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import xgboost as xgb
+from sklearn.utils.validation import check_is_fitted
+
+from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, continue_slope
+from astralearn.boosting.labels import MinorityLabels
+from astralearn.boosting.objective import Objective
+from astralearn.boosting.scores import SCORES, XGBoostScore
+from astralearn.boosting.training import xgboost_round
+
+# The attribute of a Booster that holds labels and slope; XGBoost keeps attributes in its model files.
+STATE_ATTRIBUTE = "astralearn_state"
+
+
+class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
+    """`xgboost.XGBClassifier` that boosts the paper's losses; every parameter of XGBClassifier passes through.
+
+    loss: "gmn" (1 − soft G-Mean), "bce", "f1", "mcc" or "balanced_accuracy". activation: "astra" or "sigmoid". tau_init, learnable,
+    slope_rate_min, slope_rate_max: the slope, see `Objective`. start: score that boosting starts from; None takes the loss's best
+    constant. It becomes XGBoost's `base_score`, unless that is given, so model files predict the full score.
+
+    Labels may be any two values; the rarer class is the positive one: `minority_class_`. `eval_metric` takes one of the names in
+    SCORES (shown as 1 − score where more is better, since XGBoost minimises custom metrics) beside XGBoost's own.
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "gmn",
+        activation: str = "astra",
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        start: float | None = None,
+        objective: Any = "binary:logistic",
+        **kwargs: Any,
+    ) -> None:
+        self.loss = loss
+        self.activation = activation
+        self.tau_init = tau_init
+        self.learnable = learnable
+        self.slope_rate_min = slope_rate_min
+        self.slope_rate_max = slope_rate_max
+        self.start = start
+        super().__init__(objective=objective, **kwargs)
+
+    def _more_tags(self) -> dict[str, bool]:
+        tags: dict[str, bool] = super()._more_tags()
+        tags["multilabel"] = False
+        return tags
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def get_xgb_params(self) -> dict[str, Any]:
+        """As XGBClassifier, without the parameters that XGBoost does not know."""
+        return {name: value for name, value in super().get_xgb_params().items() if name not in OWN_PARAMETERS}
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        base_margin: Any = None,
+        eval_set: Any = None,
+        verbose: bool | int | None = True,
+        xgb_model: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """As XGBClassifier.fit."""
+        if self.objective != "binary:logistic":
+            raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
+        labels = MinorityLabels.of(y)
+        binary = labels.to_binary(y)
+        objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, self.scale_pos_weight or 1.0)
+        continue_slope(objective, _earlier(xgb_model))
+        changed: dict[str, Any] = {
+            "objective": _Round(objective),
+            "eval_metric": _scores(self.eval_metric, objective, eval_set is not None),
+        }
+        if self.base_score is None and xgb_model is None:
+            start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope)
+            changed["base_score"] = 1.0 / (1.0 + math.exp(-start))
+        self.__dict__.pop("_labels", None)
+        with _replaced(self, changed):
+            super().fit(
+                X,
+                binary,
+                sample_weight=sample_weight,
+                base_margin=base_margin,
+                eval_set=None if eval_set is None else [(rows, labels.to_binary(of)) for rows, of in eval_set],
+                verbose=verbose,
+                xgb_model=xgb_model.get_booster() if isinstance(xgb_model, xgb.XGBModel) else xgb_model,
+                **fit_params,
+            )
+        self._labels = labels
+        self._slope_path = list(objective.slope_path)
+        self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._as_text()})
+        return self
+
+    @property
+    def classes_(self) -> np.ndarray:
+        # XGBClassifier.fit compares the labels that it is given, 0 and 1, with this.
+        return self._labels.classes if "_labels" in self.__dict__ else np.arange(self.n_classes_)
+
+    def _n_trees_used(self) -> int:
+        booster = self.get_booster()
+        best = booster.attr("best_iteration")
+        return int(best) + 1 if best is not None else int(booster.num_boosted_rounds())
+
+    def _scores_of(self, X: Any, iteration_range: tuple[int, int] | None = None, **options: Any) -> tuple[np.ndarray, float]:
+        """x, and the slope for the trees that it came from."""
+        check_is_fitted(self)
+        x = super().predict(X, output_margin=True, iteration_range=iteration_range, **options)
+        asked = iteration_range[1] if iteration_range is not None else 0
+        return np.asarray(x), self._slope_at(asked if asked > 0 else self._n_trees_used())
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        output_margin: bool = False,
+        validate_features: bool = True,
+        base_margin: Any = None,
+        iteration_range: tuple[int, int] | None = None,
+    ) -> np.ndarray:
+        """Labels; with `output_margin` the scores x."""
+        x, _ = self._scores_of(X, iteration_range, validate_features=validate_features, base_margin=base_margin)
+        return x if output_margin else self._decided(x)
+
+    def predict_proba(self, X: Any, validate_features: bool = True, base_margin: Any = None, iteration_range: Any = None) -> np.ndarray:
+        """1 − z and z in the order of `classes_`."""
+        return self._probabilities(*self._scores_of(X, iteration_range, validate_features=validate_features, base_margin=base_margin))
+
+    def decision_function(self, X: Any, iteration_range: tuple[int, int] | None = None) -> np.ndarray:
+        """g, positive for classes_[1]."""
+        return self._decision(*self._scores_of(X, iteration_range))
+
+    def load_model(self, fname: Any) -> None:
+        """Read what `save_model`, or the Booster's, wrote: predicts as the classifier that was saved."""
+        super().load_model(fname)
+        self._from_text(self.get_booster().attr(STATE_ATTRIBUTE))
+        self.objective = "binary:logistic"
+
+
+class _Round:
+    """The objective in XGBoost's signature, over all workers where there are several."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        return xgboost_round(self.objective, y_true, y_pred, sample_weight)
+
+
+class _Earlier:
+    """The slope path that a Booster carries."""
+
+    def __init__(self, booster: xgb.Booster) -> None:
+        text = booster.attr(STATE_ATTRIBUTE)
+        self._slope_path: list[float] = json.loads(text)["slope_path"] if text else []
+
+
+def _earlier(xgb_model: Any) -> Any:
+    return _Earlier(xgb_model) if isinstance(xgb_model, xgb.Booster) else xgb_model
+
+
+def _scores(eval_metric: Any, objective: Objective, default: bool) -> Any:
+    """Names of SCORES replaced by functions; the soft G-Mean where nothing was asked for."""
+    if eval_metric is None:
+        return XGBoostScore("soft_g_mean", objective) if default else None
+    asked = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
+    replaced = [XGBoostScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric for metric in asked]
+    return replaced if isinstance(eval_metric, (list, tuple)) else replaced[0]
+
+
+@contextlib.contextmanager
+def _replaced(estimator: Any, values: dict[str, Any]) -> Iterator[None]:
+    """Parameters that differ while the library fits; `get_params` is the same after as before."""
+    before = {name: getattr(estimator, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(estimator, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(estimator, name, value)

@@ -1,0 +1,357 @@
+"""One contract, three libraries: a new one joins LIBRARIES and inherits every test."""
+
+import copy
+import pickle
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import catboost as cb
+import joblib
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from sklearn.base import clone
+from sklearn.metrics import matthews_corrcoef
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier
+from astralearn.core import rebalanced_logit
+
+pytestmark = [
+    # LightGBM 4.7 has a new spelling of eval_set; 4.5, our lower bound, does not know it yet.
+    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
+    # shap 0.51 imports a NumPy name that is deprecated.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:shap"),
+]
+
+
+@dataclass(frozen=True)
+class Library:
+    ours: Any
+    quiet: dict[str, Any]
+    rounds: str
+    raw: dict[str, Any]
+    suffix: str
+
+    def make(self, n=20, **options):
+        return self.ours(**{self.rounds: n, **self.quiet, **options})
+
+    def scores(self, model, X):
+        return np.asarray(model.predict(X, **self.raw))
+
+    def fit_with_early_stopping(self, X, y, X_val, y_val, metric, n=60, **options):
+        if self.ours is ASTraLGBMClassifier:
+            model = self.make(n, **options)
+            return model.fit(X, y, eval_set=[(X_val, y_val)], eval_metric=metric, callbacks=[lgb.early_stopping(5, verbose=False)])
+        if self.ours is ASTraXGBClassifier:
+            return self.make(n, eval_metric=metric, early_stopping_rounds=5, **options).fit(X, y, eval_set=[(X_val, y_val)], verbose=False)
+        return self.make(n, eval_metric=metric, **options).fit(X, y, eval_set=(X_val, y_val), early_stopping_rounds=5)
+
+
+LIBRARIES = {
+    "lightgbm": Library(ASTraLGBMClassifier, {"verbose": -1, "n_jobs": 1}, "n_estimators", {"raw_score": True}, "txt"),
+    "xgboost": Library(ASTraXGBClassifier, {"n_jobs": 1}, "n_estimators", {"output_margin": True}, "ubj"),
+    "catboost": Library(
+        ASTraCatBoostClassifier,
+        {"verbose": 0, "thread_count": 1, "allow_writing_files": False, "learning_rate": 0.1},
+        "iterations",
+        {"prediction_type": "RawFormulaVal"},
+        "cbm",
+    ),
+}
+ALL = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
+METHODS = pytest.mark.parametrize(("loss", "activation"), [("bce", "astra"), ("gmn", "sigmoid"), ("gmn", "astra"), ("mcc", "sigmoid")])
+
+
+@ALL
+@METHODS
+def test_scores_probabilities_and_labels_agree(library, loss, activation, rare):
+    X, y = rare
+    model = library.make(loss=loss, activation=activation).fit(X, y)
+    x = library.scores(model, X)
+    z = 1 / (1 + np.exp(-rebalanced_logit(x.astype(np.float64), model.slope_)))
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], z, rtol=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(X), (x >= 0).astype(int))
+    np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X) == 1)
+    assert matthews_corrcoef(y, model.predict(X)) > 0.4
+    assert len(model.slope_path_) == 21
+    assert (activation == "sigmoid") == (model.slope_ == 1.0)
+    assert 0 < model.threshold_ <= 0.5
+
+
+@ALL
+@pytest.mark.parametrize(
+    "names",
+    [("ok", "fraud"), ("a", "b"), (1, -1), (True, False), (0, 1), (7.0, 3.0)],
+    ids=["strings", "sorted", "signs", "booleans", "ints", "floats"],
+)
+def test_the_rarer_class_is_positive_whatever_the_labels(library, names, rare):
+    X, y = rare
+    labels = np.asarray(names)[y]
+    model = library.make(loss="bce").fit(X, labels)
+    plain = library.make(loss="bce").fit(X, y)
+    assert model.minority_class_ == names[1]
+    assert model.classes_.tolist() == sorted(names)
+    column = model.classes_.tolist().index(names[1])
+    np.testing.assert_allclose(model.predict_proba(X)[:, column], plain.predict_proba(X)[:, 1])
+    np.testing.assert_array_equal(model.predict(X), np.asarray(names)[plain.predict(X)])
+    assert model.predict(X).dtype.kind == labels.dtype.kind
+
+
+@ALL
+@METHODS
+def test_the_start_is_set_and_added_back(library, loss, activation, rare):
+    """One round at a learning rate of almost 0 leaves every score at the start."""
+    X, y = rare
+    for start in (None, -0.2, 0.7):
+        model = library.make(1, loss=loss, activation=activation, start=start, learning_rate=1e-6)
+        x = library.scores(model.fit(X, y), X)
+        share = y.mean()
+        if start is not None:
+            expected = start
+        elif loss == "bce":
+            z = 1 / (1 + np.exp(-rebalanced_logit(x.astype(np.float64), model.slope_)))
+            np.testing.assert_allclose(z, share, rtol=1e-3)
+            continue
+        else:
+            expected = 0.0
+        np.testing.assert_allclose(x, expected, atol=1e-3)
+
+
+@ALL
+@pytest.mark.parametrize("metric", ["soft_g_mean", "g_mean", "soft_mcc", "mcc", "soft_fnr", "fnr"])
+def test_early_stopping(library, metric, rare):
+    X, y = rare
+    mirrored = -X[1000:]  # what is learned is wrong there: the first rounds are the best
+    model = library.fit_with_early_stopping(X[:1000], y[:1000], mirrored, y[1000:], metric, learning_rate=0.3)
+    used = model._n_trees_used()
+    assert 1 <= used < 60
+    assert model.slope_ == model.slope_path_[used]
+    assert set(model.predict(X)) == {0, 1}
+
+
+@ALL
+def test_early_stopping_keeps_the_best_round(library, rare):
+    """The score of the model that is kept is the best of all rounds, recomputed here tree by tree."""
+    X, y = rare
+    model = library.fit_with_early_stopping(X[:1000], y[:1000], X[1000:], y[1000:], "soft_g_mean", n=30, learning_rate=0.5)
+    used = model._n_trees_used()
+
+    def soft_g_mean(trees):
+        key = {"txt": {"num_iteration": trees}, "ubj": {"iteration_range": (0, trees)}, "cbm": {"ntree_end": trees}}[library.suffix]
+        z = model.predict_proba(X[1000:], **key)[:, 1]
+        return np.sqrt(z[y[1000:] == 1].mean() * (1 - z[y[1000:] == 0]).mean())
+
+    reachable = range(1, min(len(model.slope_path_), model.tree_count_ + 1 if library.suffix == "cbm" else 99))
+    assert soft_g_mean(used) == pytest.approx(max(soft_g_mean(k) for k in reachable), abs=1e-6)
+
+
+@ALL
+@METHODS
+def test_pickle_joblib_deepcopy_and_model_file(library, loss, activation, rare, tmp_path):
+    X, y = rare
+    labels = np.where(y == 1, "fraud", "ok")
+    model = library.make(loss=loss, activation=activation).fit(X, labels)
+    joblib.dump(model, tmp_path / "model.joblib")
+    loaded = library.ours()
+    model.save_model(str(tmp_path / f"model.{library.suffix}"))
+    loaded.load_model(str(tmp_path / f"model.{library.suffix}"))
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), joblib.load(tmp_path / "model.joblib"), loaded):
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert again.minority_class_ == "fraud"
+        np.testing.assert_array_equal(again.slope_path_, model.slope_path_)
+
+
+@ALL
+def test_the_library_itself_reads_the_model_file(library, rare, tmp_path):
+    X, y = rare
+    model = library.make(loss="bce").fit(X, y)
+    path = str(tmp_path / f"model.{library.suffix}")
+    model.save_model(path)
+    if library.suffix == "txt":
+        x = lgb.Booster(model_file=path).predict(X, raw_score=True)
+    elif library.suffix == "ubj":
+        x = xgb.Booster(model_file=path).predict(xgb.DMatrix(X), output_margin=True)
+    else:
+        x = cb.CatBoost().load_model(path).predict(X)
+    np.testing.assert_allclose(x, library.scores(model, X), rtol=1e-6, atol=1e-7)
+
+
+@ALL
+def test_a_foreign_model_file_is_refused(library, rare, tmp_path):
+    X, y = rare
+    path = str(tmp_path / f"model.{library.suffix}")
+    if library.suffix == "txt":
+        lgb.LGBMClassifier(n_estimators=2, verbose=-1).fit(X, y).booster_.save_model(path)
+    elif library.suffix == "ubj":
+        xgb.XGBClassifier(n_estimators=2).fit(X, y).save_model(path)
+    else:
+        cb.CatBoostClassifier(iterations=2, verbose=0, allow_writing_files=False).fit(X, y).save_model(path)
+    with pytest.raises(ValueError, match="holds no slope and no class labels"):
+        library.ours().load_model(path)
+
+
+@ALL
+def test_feature_importances_and_contributions(library, rare):
+    X, y = rare
+    model = library.make(loss="bce").fit(X, y)
+    importances = np.asarray(model.feature_importances_)
+    assert importances.shape == (5,)
+    assert importances.argmax() in (0, 1)  # the two features that carry the signal
+    if library.suffix == "txt":
+        contributions = model.predict(X, pred_contrib=True)
+    elif library.suffix == "ubj":
+        contributions = model.get_booster().predict(xgb.DMatrix(X), pred_contribs=True)
+    else:
+        contributions = model.get_feature_importance(cb.Pool(X), type="ShapValues")
+    np.testing.assert_allclose(contributions.sum(axis=1), library.scores(model, X), atol=1e-3)
+
+
+@ALL
+def test_shap_explains_the_score(library, rare):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # shap's imports warn
+        shap = pytest.importorskip("shap")
+        X, y = rare
+        model = library.make(loss="bce").fit(X, y)
+        explained = shap.TreeExplainer(model.booster_ if library.suffix == "txt" else model)
+        values = explained.shap_values(X[:50])
+    total = np.asarray(values).reshape(50, -1)[:, :5].sum(axis=1) + np.ravel(explained.expected_value)[-1]
+    np.testing.assert_allclose(total, library.scores(model, X[:50]), atol=1e-3)
+
+
+@ALL
+def test_missing_values_and_categories(library):
+    rng = np.random.default_rng(0)
+    n = 1200
+    kind = rng.choice(["a", "b", "c"], n, p=[0.49, 0.49, 0.02])
+    amount = rng.normal(size=n)
+    amount[rng.random(n) < 0.3] = np.nan
+    y = np.where((kind == "c") | (rng.random(n) < 0.002), "rare", "usual")
+    kind[y == "usual"] = np.where(kind[y == "usual"] == "c", "a", kind[y == "usual"])
+    X = pd.DataFrame({"kind": pd.Categorical(kind), "amount": amount})
+    options = {
+        "ubj": {"enable_categorical": True, "min_child_weight": 0},
+        "cbm": {"cat_features": ["kind"]},
+        "txt": {"min_child_samples": 5, "cat_smooth": 0, "min_data_per_group": 1},
+    }
+    model = library.make(40, **options[library.suffix]).fit(X, y)
+    assert model.minority_class_ == "rare"
+    assert (model.predict(X[(kind == "c") & (y == "rare")]) == "rare").mean() > 0.9
+    assert (model.predict(X[y == "usual"]) == "usual").mean() > 0.9
+
+
+@ALL
+@pytest.mark.parametrize("loss", ["bce", "gmn"])
+def test_a_doubled_weight_moves_the_model_as_a_doubled_row(library, loss, rare):
+    X, y = rare
+    # With the library's bins fixed by the same rows, weights 2 and duplicates build the same trees.
+    options = {
+        "txt": {"min_child_samples": 1},
+        "ubj": {"tree_method": "exact"},
+        "cbm": {"bootstrap_type": "No", "random_strength": 0, "feature_border_type": "Uniform"},
+    }
+    weight = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
+    again = np.concatenate([np.arange(len(y)), np.flatnonzero(weight == 2)])
+    one = library.make(10, loss=loss, **options[library.suffix]).fit(X, y, sample_weight=weight)
+    two = library.make(10, loss=loss, **options[library.suffix]).fit(X[again], y[again])
+    assert one.slope_ == pytest.approx(two.slope_, rel=1e-4)
+    assert np.corrcoef(library.scores(one, X), library.scores(two, X))[0, 1] > 0.9
+
+
+@ALL
+def test_parameters_pass_through_and_clone(library, rare):
+    X, y = rare
+    depth = "depth" if library.suffix == "cbm" else "max_depth"
+    model = clone(library.make(loss="f1", activation="sigmoid", tau_init=0.1, **{depth: 3}))
+    assert model.get_params()["loss"] == "f1"
+    assert model.get_params()[depth] == 3
+    model.set_params(loss="gmn", tau_init=0.3, **{depth: 2})
+    before = repr(sorted(model.get_params().items()))  # as text, in which NaN equals itself
+    model.fit(X, y)
+    assert repr(sorted(model.get_params().items())) == before
+    assert model.loss == "gmn"
+    assert model.tau_init == 0.3
+
+
+@ALL
+def test_grid_search_and_cross_validation(library, rare):
+    X, y = rare
+    search = GridSearchCV(library.make(5), {"loss": ["bce", "gmn"], "activation": ["astra"]}, scoring="balanced_accuracy", cv=2).fit(X, y)
+    assert search.best_score_ > 0.5
+    assert len(cross_val_score(library.make(5), X, y, scoring="average_precision", cv=2)) == 2
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "auc"}, "loss must be one of bce, gmn"),
+        ({"activation": "relu"}, "activation must be"),
+        ({"tau_init": 0.9}, "tau must be in"),
+    ],
+)
+def test_bad_parameters_are_named_at_fit(library, options, message, rare):
+    with pytest.raises(ValueError, match=message):
+        library.make(**options).fit(*rare)
+
+
+@ALL
+def test_a_foreign_objective_is_refused(library, rare):
+    name = "loss_function" if library.suffix == "cbm" else "objective"
+    with pytest.raises(ValueError, match=f"{name} must be left out"):
+        library.make(**{name: "regression"}).fit(*rare)
+
+
+@ALL
+@pytest.mark.parametrize(("y", "message"), [(np.zeros(30), "one class only"), (np.arange(30) % 3, "Only binary classification")])
+def test_labels_that_cannot_be_learned(library, y, message):
+    with pytest.raises(ValueError, match=message):
+        library.make().fit(np.random.default_rng(0).normal(size=(30, 2)), y)
+
+
+@ALL
+@pytest.mark.parametrize("loss", ["bce", "gmn"])
+def test_class_weights_shift_the_balance(library, loss, rare):
+    X, y = rare
+    name = {"txt": "class_weight", "ubj": "scale_pos_weight", "cbm": "class_weights"}[library.suffix]
+    heavy = 50.0 if library.suffix == "ubj" else {0: 1.0, 1: 50.0}
+    plain, weighted = (library.make(5, loss=loss, **options).fit(X, y).predict(X).mean() for options in ({}, {name: heavy}))
+    assert weighted > plain
+
+
+@pytest.mark.parametrize("library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"])
+def test_training_goes_on_where_an_earlier_model_ended(library, rare):
+    X, y = rare
+    first = library.make(8, loss="bce").fit(X, y)
+    second = library.make(7, loss="bce").fit(X, y, **({"init_model": first} if library.suffix == "txt" else {"xgb_model": first}))
+    whole = library.make(15, loss="bce").fit(X, y)
+    assert len(second.slope_path_) == 16
+    np.testing.assert_array_equal(second.slope_path_[:9], first.slope_path_)
+    np.testing.assert_allclose(library.scores(second, X), library.scores(whole, X), atol=0.05)
+
+
+def test_lightgbm_without_a_varying_feature_keeps_the_start():
+    """LightGBM's own objectives survive it; custom ones only without its feature filter."""
+    X, y = np.ones((50, 2)), np.arange(50) % 5 == 0
+    assert not LIBRARIES["lightgbm"].make(loss="bce").fit(X, y).predict(X).any()
+
+
+def test_lightgbm_per_row_starting_scores_are_the_callers(rare):
+    X, y = rare
+    model = LIBRARIES["lightgbm"].make(3).fit(X, y, init_score=X[:, 0].copy())
+    assert np.abs(model.predict(X, raw_score=True).mean()) < 1
+
+
+def test_catboost_refuses_what_it_cannot_recode(rare):
+    X, y = rare
+    with pytest.raises(ValueError, match="X and y must be given separately"):
+        LIBRARIES["catboost"].make().fit(cb.Pool(X, y))
+    with pytest.raises(ValueError, match="init_model is not supported"):
+        LIBRARIES["catboost"].make().fit(X, y, init_model=object())
