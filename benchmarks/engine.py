@@ -150,19 +150,20 @@ for start in range(0, n, 1 << 20):
 y = np.zeros(n, np.int8); y[:: n // 50] = 1
 X[y == 1] += 1
 from astralearn import ASTraClassifier
-import astralearn.engine.training, jax
+from astralearn.engine.network import Architecture, initialise
+from astralearn.engine.rows import Fold
+from astralearn.engine.training import Settings, Stack, train
 ASTraClassifier(epochs=1, n_estimators=1).fit(X[:2000], np.arange(2000) % 100 == 0)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-def fit(epochs):
-    start = time.perf_counter()
-    ASTraClassifier(epochs=epochs, n_estimators=1, random_state=0).fit(X, y)
-    return time.perf_counter() - start
-fit(1)
-short, long = 2, 2 + max(3, int(3e6 / n))
-times = [(fit(short), fit(long)) for _ in range(3)]
-seconds = min(b for _, b in times) - min(a for a, _ in times)
+ASTraClassifier(epochs=2, n_estimators=1, random_state=0).fit(X, y)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(seconds / (long - short) / n * 1e9, (peak - before + X.nbytes) / X.nbytes)
+architecture = Architecture(20, (11,))
+fold = Fold(X, y, np.ones(n, np.float32), np.zeros(20, np.float32), np.ones(20, np.float32))
+stack = Stack(architecture, [fold], [0], initialise(architecture, rng)[None], np.asarray([7.396]))
+segments, each = 12, max(1, int(1e6 / n))
+ends = []
+train(stack, Settings(epochs=segments * each, records=segments), progress=lambda p: ends.append(time.perf_counter()))
+print(min(np.diff(ends)) / each / n * 1e9, (peak - before + X.nbytes) / X.nbytes)
 """
 
 
