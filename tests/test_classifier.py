@@ -81,6 +81,13 @@ def test_the_decision_is_the_mean_of_the_networks(fitted):
     np.testing.assert_allclose(model.decision_function(X), rebalanced_logit(mean, float(b)), rtol=1e-5)
 
 
+def test_prediction_in_blocks_is_prediction_at_once(fitted, monkeypatch):
+    model, X, _ = fitted
+    whole = model.decision_function(X)
+    monkeypatch.setattr("astralearn.classifier.BLOCK", 7)
+    np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-9)
+
+
 def test_fitted_attributes(fitted):
     model, _, _ = fitted
     assert model.slope_.shape == model.threshold_.shape == (2,)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.sigmoid import sigmoid
-from astralearn.engine.network import Architecture, initialise, predict_logits
+from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.preparation import Prepared, Rows, hold_out, prepare
 
 if TYPE_CHECKING:
@@ -413,17 +413,20 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _average(self, X: np.ndarray) -> np.ndarray:
         """g at the networks' mean logit and mean slope (in logarithms): the minority above 0."""
         architecture = Architecture(self.n_features_in_, self.hidden_layer_sizes_)
-        x = predict_logits(self.coefs_, architecture, X, self.mean_, self.scale_)
         b = np.exp(np.mean(np.log(self.slope_))).astype(X.dtype)
-        return np.asarray(rebalanced_logit(x.mean(axis=0), b, xp=np))
+        g = np.empty(len(X), X.dtype)
+        for start in range(0, len(X), BLOCK):  # the warp's temporaries, for all rows at once, would outweigh the rows
+            x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], self.mean_, self.scale_)
+            g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np)
+        return g
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
     """The c for which the weighted mean of σ(g − c) is the prior, by bisection: it falls as c rises."""
-    low, high = float(g.min()) - 50.0, float(g.max()) + 50.0
+    low, high, total = float(g.min()) - 50.0, float(g.max()) + 50.0, weight.sum()
     for _ in range(60):
         middle = (low + high) / 2
-        if np.average(sigmoid(g - middle, np), weights=weight) > prior:
+        if weight @ sigmoid(g - middle, np) > prior * total:
             low = middle
         else:
             high = middle

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from astralearn.engine.network import Architecture, backward, forward, initialise, penalised, predict_logits, unflatten
+from astralearn.engine.network import Architecture, backward, forward, initialise, penalised, unflatten
 
 
 @pytest.mark.parametrize("hidden", [(), (3,), (5, 4), (2, 3, 2)])
@@ -43,12 +43,3 @@ def test_initial_weights_have_the_papers_spread():
 def test_biases_are_not_penalised():
     architecture = Architecture(2, (3,))
     assert penalised(architecture).tolist() == [True, True, False] * 3 + [True] * 3 + [False]
-
-
-def test_prediction_in_blocks_is_prediction_at_once(monkeypatch):
-    rng = np.random.default_rng(0)
-    architecture = Architecture(3, (2,))
-    parameters, X = rng.normal(size=(2, architecture.n_parameters)), rng.normal(size=(50, 3))
-    whole = predict_logits(parameters, architecture, X, np.ones(3), np.full(3, 2.0))
-    monkeypatch.setattr("astralearn.engine.network.BLOCK", 7)
-    np.testing.assert_allclose(predict_logits(parameters, architecture, X, np.ones(3), np.full(3, 2.0)), whole, rtol=1e-12)

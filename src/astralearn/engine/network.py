@@ -108,11 +108,7 @@ def product_transposed(pulls: Array, inputs: Array, xp: Any) -> Array:
 
 
 def predict_logits(parameters: np.ndarray, architecture: Architecture, X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """x of every network for every row, (K, rows), in NumPy alone, a block of rows at a time. X: (rows, features), unscaled."""
-    layers = unflatten(parameters.astype(X.dtype), architecture)
-    logits = np.empty((len(parameters), len(X)), X.dtype)
-    for start in range(0, len(X), BLOCK):
-        block = ((X[start : start + BLOCK] - mean) / scale).astype(X.dtype).T
-        inputs = np.concatenate([block, np.ones((1, block.shape[1]), X.dtype)])
-        logits[:, start : start + BLOCK] = forward(layers, inputs, architecture.leak, np)[0]
-    return logits
+    """x of every network for every row, (K, rows), in NumPy alone. X: (rows, features), unscaled; BLOCK of them stay in the cache."""
+    inputs = np.ones((X.shape[1] + 1, len(X)), X.dtype)
+    inputs[:-1] = ((X - mean) / scale).T
+    return np.asarray(forward(unflatten(parameters.astype(X.dtype), architecture), inputs, architecture.leak, np)[0])
