@@ -82,7 +82,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     buffer = np.zeros(size + 64, np.uint8)
-    start = -buffer.ctypes.data % 64
+    start = -buffer.__array_interface__["data"][0] % 64
     return buffer[start : start + size].view(dtype).reshape(shape)
 
 

@@ -6,6 +6,7 @@ cores there are. Each group is one compiled loop on one core; groups run side by
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from astralearn.engine.epoch import Settings, State, compiled_epochs, hyperparam
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, ClassRows, Fold, pack
 
+LARGE = 10**8  # bytes
 LONG = 5_000  # epochs from which it pays to compile thoroughly
 GROUP = 8  # networks in one group at most: more spill out of the cache and gain nothing
 
@@ -103,6 +105,8 @@ def train(
             return _run(stack, settings, control, rows, _start(stack, settings, groups[index]), index, len(groups))
 
     results, interrupted = _in_threads(run, len(groups), n_jobs, control)
+    if sum(fold.X.nbytes for fold in stack.folds) > LARGE:
+        gc.collect()  # JAX leaves the packed rows in reference cycles; a copy of large data should not outlive its use
     return _collect(stack, groups, results, interrupted)
 
 
