@@ -206,6 +206,27 @@ def test_paper_settings():
     assert (model.selection, model.burn_in, model.n_estimators, model.tau_init) == ("fnr", 1_000, 1, 0.25)
 
 
+@pytest.mark.parametrize(("loss", "activation"), [("bce", "astra"), ("gmn", "astra"), ("bce", "sigmoid")])
+def test_lbfgs_reaches_adams_loss_in_a_hundredth_of_the_steps(loss, activation):
+    X, y = rare(1500, 8, seed=3)
+    X[y == 1] -= 1.2  # so that the classes overlap
+    adam = quick(loss=loss, activation=activation, epochs=5_000, learning_rate=0.001, n_estimators=1).fit(X, y)
+    lbfgs = quick(loss=loss, activation=activation, epochs=50, solver="lbfgs", n_estimators=1).fit(X, y)
+    assert lbfgs.n_iter_ <= 50
+    assert lbfgs.history_["loss"][-1] <= adam.history_["loss"][-1] * 1.05
+    assert lbfgs.history_["epoch"].tolist() == list(range(1, lbfgs.n_iter_ + 1))
+    assert np.isfinite(lbfgs.decision_function(X)).all()
+
+
+def test_lbfgs_is_reproducible_watches_validation_and_says_what_it_lacks():
+    X, y = rare()
+    one, two = (quick(solver="lbfgs", epochs=20, validation_fraction=0.3, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert one.coefs_.tobytes() == two.coefs_.tobytes()
+    assert "val_fnr" in one.history_
+    with pytest.raises(ValueError, match='solver="lbfgs" goes with selection="last"'):
+        quick(solver="lbfgs", selection="fnr", validation_fraction=0.3).fit(X, y)
+
+
 def test_warm_start_goes_on():
     X, y = rare()
     through = quick(epochs=80).fit(X, y)

@@ -36,6 +36,7 @@ class Settings:
     astra: bool = True
     selection: str = "last"  # or "fnr", "g_mean", "mcc": the epoch with the best soft score on the validation rows
     sam: str = "off"  # or "all", "positives": whose loss the weights are perturbed to raise
+    solver: str = "adam"  # or "lbfgs", for which an epoch is an iteration; without selection and sharpness-aware steps
     # ---
     epochs: int = 10_000
     learning_rate: float = 0.001
@@ -100,11 +101,15 @@ def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, dict[str, Arra
 
     thorough: take twice as long to compile (about 2 s) what then runs a fifth faster. Options that this XLA does not know are left out.
     """
+    return jax.jit(epochs, static_argnames=("static",), compiler_options=compile_options(thorough))
+
+
+def compile_options(thorough: bool) -> dict[str, Any] | None:
+    """XLA's options for one core; see `compiled_epochs`."""
     wanted: dict[str, Any] = {"xla_cpu_multi_thread_eigen": False}
     if not thorough:
         wanted |= {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
-    options = {name: value for name, value in wanted.items() if jax.default_backend() == "cpu" and _is_known(name, value)}
-    return jax.jit(epochs, static_argnames=("static",), compiler_options=options or None)
+    return {name: value for name, value in wanted.items() if jax.default_backend() == "cpu" and _is_known(name, value)} or None
 
 
 def _is_known(option: str, value: Any) -> bool:
@@ -122,6 +127,11 @@ def epochs(
     shapes = jax.eval_shape(lambda s: epoch(s, rows, hyper, static)[1], state)
     seen = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], rows, hyper, static), (state, seen))
+    return state, record_of(seen)
+
+
+def record_of(seen: Seen) -> dict[str, Array]:
+    """What the history keeps of an epoch, each (K,)."""
     record = {
         "epoch": seen.epoch,
         **_monitored("", seen.loss, seen.counts),
@@ -131,7 +141,7 @@ def epochs(
     }
     if seen.validation is not None:
         record |= _monitored("val_", *seen.validation)
-    return state, record
+    return record
 
 
 class Seen(NamedTuple):

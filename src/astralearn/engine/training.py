@@ -20,6 +20,7 @@ import numpy as np
 
 from astralearn.core.curve import raw_from_slope, slope_from_raw
 from astralearn.engine.epoch import Settings, State, compiled_epochs, hyperparameters, what_is_compiled
+from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, ClassRows, Fold, pack
 
@@ -96,13 +97,15 @@ def train(
     Ctrl-C ends training after the segments under way and keeps what was learned. group, chunk_numbers: networks per group and numbers per
     chunk, which change results by rounding only.
     """
-    groups = split(list(stack.fold_of), max(len(fold.X) for fold in stack.folds), group)
+    lbfgs = settings.solver == "lbfgs"
+    groups = split(list(stack.fold_of), max(len(fold.X) for fold in stack.folds), 1 if lbfgs else group)
     control = _Control(time.monotonic() + settings.time_limit, progress)
 
     def run(index: int) -> tuple[State, History]:
         with jax.enable_x64(stack.parameters.dtype == np.float64):  # a thread's own setting
             rows = _pack(stack, groups[index], chunk_numbers)
-            return _run(stack, settings, control, rows, _start(stack, settings, groups[index]), index, len(groups))
+            run_one = _run_lbfgs if lbfgs else _run
+            return run_one(stack, settings, control, rows, _start(stack, settings, groups[index]), index, len(groups))
 
     results, interrupted = _in_threads(run, len(groups), n_jobs, control)
     if sum(fold.X.nbytes for fold in stack.folds) > LARGE:
@@ -202,12 +205,46 @@ def _run(
         state, record = loop(state, data, hyper, np.int32(n), static=static)
         records.append({name: np.asarray(values) for name, values in record.items()})
         done += n
-        if control.progress is not None:
-            means = [float(np.mean(records[-1][name])) for name in ("loss", "fnr", "e_ratio", "threshold")]
-            with control.lock:
-                control.progress(Progress(index, n_groups, done, settings.epochs, *means))
+        with control.lock:
+            _report(control, records[-1], index, n_groups, done, settings.epochs)
     history = {name: np.stack([record[name] for record in records], axis=1) for name in records[0]} if records else {}
     return State(*(np.asarray(leaf) for leaf in state)), history
+
+
+def _run_lbfgs(
+    stack: Stack, settings: Settings, control: _Control, rows: tuple[ClassRows, ClassRows], state: State, index: int, n_groups: int
+) -> tuple[State, History]:
+    """One network's iterations of L-BFGS."""
+    records: list[History] = []
+
+    def tell(record: History) -> bool:
+        records.append(record)
+        with control.lock:
+            _report(control, record, index, n_groups, len(records), settings.epochs)
+        return control.stop.is_set() or time.monotonic() >= control.deadline
+
+    data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)
+    end = minimise(
+        data,
+        np.concatenate([state.parameters[0], state.raw_slope]),
+        what_is_compiled(stack.architecture, settings),
+        alpha=settings.alpha,
+        iterations=settings.epochs,
+        tell=tell,
+    )
+    history = {name: np.stack([record[name] for record in records], axis=1) for name in records[0]} if records else {}
+    after = state._replace(
+        parameters=end.parameters[None],
+        raw_slope=np.asarray([end.raw_slope], end.parameters.dtype),
+        epoch=state.epoch + np.int32(end.n_iterations),
+    )
+    return after, history
+
+
+def _report(control: _Control, record: History, index: int, n_groups: int, done: int, epochs: int) -> None:
+    if control.progress is not None:
+        means = [float(np.mean(record[name])) for name in ("loss", "fnr", "e_ratio", "threshold")]
+        control.progress(Progress(index, n_groups, done, epochs, *means))
 
 
 def _collect(stack: Stack, groups: list[list[int]], results: list[tuple[State, History]], interrupted: bool) -> Trained:

@@ -1,0 +1,94 @@
+"""L-BFGS for one network: on these small full-batch problems some fifty iterations reach the loss of 10,000 steps of Adam.
+
+The slope is a parameter like the others here; the rate of Eq. 10 belongs to Adam.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import minimize
+
+from astralearn.core.curve import slope_from_raw
+from astralearn.core.derivatives import slope_from_raw_dbeta
+from astralearn.engine.epoch import Seen, Static, compile_options, record_of
+from astralearn.engine.network import penalised
+from astralearn.engine.objective import class_sums, confusion, gradients, held_out, loss_value
+from astralearn.engine.rows import ClassRows
+
+Array = Any
+
+
+class Minimum(NamedTuple):
+    """Where L-BFGS ended: parameters (P,), raw slope, iterations."""
+
+    parameters: np.ndarray
+    raw_slope: float
+    n_iterations: int
+
+
+def minimise(
+    rows: tuple[ClassRows, ClassRows],
+    start: np.ndarray,
+    static: Static,
+    *,
+    alpha: float,
+    iterations: int,
+    tell: Callable[[dict[str, np.ndarray]], bool],
+) -> Minimum:
+    """Minimises one network's loss from `start`, (P + 1,): the parameters and the raw slope.
+
+    tell: called after each iteration with what is monitored; True ends the search there.
+    """
+    look, dtype = _compiled(), start.dtype
+
+    def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient, _ = look(jnp.asarray(v, dtype), rows, np.asarray(alpha, dtype), static=static)
+        return float(value), np.asarray(gradient, np.float64)
+
+    done = 0
+
+    def after_each(intermediate_result: Any) -> None:  # scipy knows the callback's kind by this name
+        nonlocal done
+        done += 1
+        record = look(jnp.asarray(intermediate_result.x, dtype), rows, np.asarray(alpha, dtype), static=static)[2]
+        if tell({name: np.asarray(value) for name, value in record.items()} | {"epoch": np.full(1, done, np.int32)}):
+            raise StopIteration
+
+    options = {"maxiter": iterations, "maxfun": 4 * iterations + 20, "ftol": 1e-12, "gtol": 1e-9}
+    end = minimize(value_and_gradient, start.astype(np.float64), jac=True, method="L-BFGS-B", callback=after_each, options=options)
+    return Minimum(end.x[:-1].astype(dtype), float(end.x[-1]), done)
+
+
+@functools.cache
+def _compiled() -> Callable[..., tuple[Array, Array, dict[str, Array]]]:
+    return jax.jit(_look, static_argnames=("static",), compiler_options=compile_options(thorough=False))
+
+
+def _look(v: Array, rows: tuple[ClassRows, ClassRows], alpha: Array, *, static: Static) -> tuple[Array, Array, dict[str, Array]]:
+    """The penalised loss at v, its gradient, and what is monitored."""
+    parameters, raw = v[None, :-1], v[-1:]
+    slope = slope_from_raw(raw, xp=jnp) if static.astra else None
+    negatives, positives = (
+        class_sums(parameters, slope, part, static.architecture, positive=positive, loss=static.loss)
+        for part, positive in zip(rows, (False, True), strict=True)
+    )
+    by_negatives, by_positives = gradients(negatives, positives, static.loss, jnp.full_like(alpha, 0.5))
+    weights = jnp.asarray(penalised(static.architecture)) * parameters
+    loss = loss_value(negatives, positives, static.loss)
+    of_slope = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(raw, xp=jnp)
+    gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + alpha * weights)[0], of_slope])
+    seen = Seen(
+        epoch=jnp.zeros(1, jnp.int32),
+        loss=loss,
+        counts=confusion(negatives, positives),
+        validation=held_out(negatives, positives, static.loss),
+        slope=slope if slope is not None else jnp.ones_like(raw),
+        rate=jnp.zeros_like(raw),
+    )
+    return loss[0] + 0.5 * alpha * jnp.sum(weights * weights), gradient, record_of(seen)
