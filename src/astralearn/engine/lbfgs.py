@@ -1,4 +1,4 @@
-"""L-BFGS for one network: on these small full-batch problems some fifty iterations reach the loss of 10,000 steps of Adam.
+"""L-BFGS for one network: on small full-batch problems some tens of iterations do the work of thousands of steps of Adam.
 
 The slope is a parameter like the others here; the rate of Eq. 10 belongs to Adam.
 """
