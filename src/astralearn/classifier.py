@@ -44,7 +44,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     hidden_layer_sizes : tuple of int, optional
         Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of ceil((n_features + 1)/2), as in the paper.
     solver : {"adam", "lbfgs"}
-        Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens of iterations (`epochs`), where the classes
+        Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens of iterations, where the classes
         can be told apart at a lower training loss than 10,000 steps of Adam, elsewhere at a somewhat higher one. It has no selection, no
         sharpness-aware steps and no costs.
     epochs : int
