@@ -47,7 +47,7 @@ class Settings:
     sam_radius: float = 0.0
     positive_share: float = 0.5  # of the cost of one mistake on each class
     records: int = 200  # epochs kept in the history, about
-    time_limit: float = float("inf")  # seconds; training stops after the segment in which they run out
+    time_limit: float = float("inf")  # seconds; training stops after the segment in which they run out, the first at the earliest
 
 
 class State(NamedTuple):

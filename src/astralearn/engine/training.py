@@ -200,7 +200,7 @@ def _run(
         data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)  # as it lies: no second copy
         state, _ = loop(jax.tree.map(jnp.asarray, state), data, hyper, np.int32(0), static=static)
     done = 0
-    while done < settings.epochs and not control.stop.is_set() and time.monotonic() < control.deadline:
+    while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
         n = min(length, settings.epochs - done)
         state, record = loop(state, data, hyper, np.int32(n), static=static)
         records.append({name: np.asarray(values) for name, values in record.items()})
