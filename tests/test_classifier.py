@@ -307,7 +307,7 @@ def test_ctrl_c_leaves_a_fitted_classifier():
         y = np.zeros(3000, int); y[:9] = 1
         X = rng.normal(size=(3000, 3)) + 2 * y[:, None]
         model = ASTraClassifier(epochs=10_000_000, random_state=0)
-        ASTraClassifier(epochs=5, random_state=0).fit(X, y)
+        ASTraClassifier(epochs=5_000, random_state=0).fit(X, y)  # compiles what the long fit runs
         print("ready", flush=True)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
