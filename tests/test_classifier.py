@@ -207,7 +207,7 @@ def test_paper_settings():
 
 
 @pytest.mark.parametrize(("loss", "activation"), [("bce", "astra"), ("gmn", "astra"), ("bce", "sigmoid")])
-def test_lbfgs_reaches_adams_loss_in_a_hundredth_of_the_steps(loss, activation):
+def test_lbfgs_reaches_adams_loss_here_in_a_hundredth_of_the_steps(loss, activation):
     X, y = rare(1500, 8, seed=3)
     X[y == 1] -= 1.2  # so that the classes overlap
     adam = quick(loss=loss, activation=activation, epochs=5_000, learning_rate=0.001, n_estimators=1).fit(X, y)
