@@ -38,14 +38,19 @@ def rows(n: int, positives: int, seed: int, features: int = FEATURES) -> tuple[n
     return X, y
 
 
-def torch_epochs(n_epochs: int, seed: int = 0, validation: bool = True) -> float:
-    """Seconds per epoch of the loop a PyTorch user would write: BCE on z, Adam, the slope at its own rate."""
+def torch_epochs(
+    n_epochs: int, sizes: tuple[int, int] = (TRAIN, VALIDATION), features: int = FEATURES, hidden: int = HIDDEN, validation: bool = True
+) -> float:
+    """Seconds per epoch of the loop a PyTorch user would write: BCE on z, Adam, the slope at its own rate.
+
+    sizes: rows to train and to validate on.
+    """
     import torch
     from torch import nn
 
-    X, y = (torch.tensor(a) for a in rows(TRAIN, POSITIVES[0], seed))
-    X_val, y_val = (torch.tensor(a) for a in rows(VALIDATION, POSITIVES[1], seed + 1))
-    model = nn.Sequential(nn.Linear(FEATURES, HIDDEN), nn.LeakyReLU(0.3), nn.Linear(HIDDEN, 1))
+    X, y = (torch.tensor(a) for a in rows(sizes[0], POSITIVES[0], 0, features))
+    X_val, y_val = (torch.tensor(a) for a in rows(sizes[1], POSITIVES[1], 1, features))
+    model = nn.Sequential(nn.Linear(features, hidden), nn.LeakyReLU(0.3), nn.Linear(hidden, 1))
     beta = nn.Parameter(torch.tensor(5.396))
     optimizer = torch.optim.Adam([{"params": model.parameters()}, {"params": [beta], "lr": 0.01}], lr=0.001, eps=1e-7)
 
