@@ -84,10 +84,11 @@ def engine_seconds(n_networks: int, n_epochs: int) -> float:
     from astralearn.engine.network import Architecture, initialise
     from astralearn.engine.rows import Fold
     from astralearn.engine.training import Settings, Stack, train
+    from astralearn.engine.view import View
 
     def fold(n: int, positives: int, seed: int) -> Fold:
         X, y = rows(n, positives, seed)
-        return Fold(X, y, np.ones(n, np.float32), np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32))
+        return Fold(X, y, np.ones(n, np.float32), View(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32)))
 
     architecture = Architecture(FEATURES, (HIDDEN,))
     stack = Stack(
@@ -159,12 +160,13 @@ from astralearn import ASTraClassifier
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.rows import Fold
 from astralearn.engine.training import Settings, Stack, train
+from astralearn.engine.view import View
 ASTraClassifier(epochs=1, n_estimators=1).fit(X[:2000], np.arange(2000) % 100 == 0)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 ASTraClassifier(epochs=2, n_estimators=1, random_state=0).fit(X, y)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 architecture = Architecture(20, (11,))
-fold = Fold(X, y, np.ones(n, np.float32), np.zeros(20, np.float32), np.ones(20, np.float32))
+fold = Fold(X, y, np.ones(n, np.float32), View(np.zeros(20, np.float32), np.ones(20, np.float32)))
 stack = Stack(architecture, [fold], [0], initialise(architecture, rng)[None], np.asarray([7.396]))
 segments, each = 12, max(1, int(1e6 / n))
 ends = []

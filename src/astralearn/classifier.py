@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
+from astralearn.engine.view import View
 from astralearn.preparation import Prepared, Rows, hold_out, prepare
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     The rarer class is the positive one, whatever the labels are; `minority_class_` says which (with equal counts, the one that sorts last).
     `n_estimators` networks are trained at once from different starts; their logits and the logarithms of their slopes are averaged.
 
-    The defaults are for practice. `ASTraClassifier.paper()` has the settings of the paper: one network, Adam at 0.001 for 10,000 epochs,
-    the epoch chosen by the soft false negative rate on validation rows.
+    The defaults are for practice (docs/defaults.md says why). `ASTraClassifier.paper()` has the settings of the paper: one narrow network
+    without L2, Adam at 0.001 for 10,000 epochs, the epoch chosen by the soft false negative rate on validation rows.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         What training lowers: one minus the soft G-Mean (Eq. 9), cross-entropy, or another soft score.
     activation : {"astra", "sigmoid"}
         The output: ASTra with a learned slope (Eq. 4), or the plain sigmoid.
-    hidden_layer_sizes : tuple of int, optional
+    hidden_layer_sizes : int or tuple of int, optional
         Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of ceil((n_features + 1)/2), as in the paper.
     solver : {"adam", "lbfgs"}
         Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens of iterations, where the classes
@@ -62,13 +63,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     burn_in : int, optional
         Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None: a tenth of `epochs`.
     alpha : float
-        L2 penalty on the weights.
+        L2: alpha/(2m)·Σw² is added to the loss, m the (weighted) number of minority rows; biases are free.
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
         Whose loss the weights are perturbed to raise.
     standardize : bool
         Scale features to mean 0 and variance 1 on the training rows.
+    distance : bool
+        Give the networks one more input: the Mahalanobis distance of a row from the majority class. Rare rows often lie outside, in
+        directions that a handful of them does not show. Left out with more than 1,000 features.
     n_estimators : int
         Networks to train and average.
     class_weight : dict or "balanced", optional
@@ -123,6 +127,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "sam_radius": [Interval(Real, 0, None, closed="left")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
+        "distance": ["boolean"],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
@@ -136,7 +141,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         loss: str = "gmn",
         activation: str = "astra",
         *,
-        hidden_layer_sizes: Sequence[int] | int | None = None,
+        hidden_layer_sizes: Sequence[int] | int | None = 16,
         solver: str = "adam",
         epochs: int = 1000,
         learning_rate: float = 0.01,
@@ -146,10 +151,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.0,
         selection: str = "last",
         burn_in: int | None = None,
-        alpha: float = 0.0,
+        alpha: float = 0.004,
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,
+        distance: bool = True,
         n_estimators: int = 4,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
@@ -173,6 +179,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.sam_radius = sam_radius
         self.sam_on = sam_on
         self.standardize = standardize
+        self.distance = distance
         self.n_estimators = n_estimators
         self.class_weight = class_weight
         self.n_jobs = n_jobs
@@ -182,11 +189,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def paper(cls, loss: str = "gmn", activation: str = "astra", **overrides: Any) -> Self:
-        """The paper's settings: one network, Adam 0.001, 10,000 epochs, the best epoch by FNR_apx on validation rows after a burn-in.
+        """The paper's settings: one network of ceil((n_features + 1)/2) units without L2, Adam 0.001, 10,000 epochs, the best epoch by
+        FNR_apx on validation rows after a burn-in.
 
         A quarter of the rows is held out where `fit` is not given validation rows: with five folds, 3 train, 1 validates, 1 tests.
         """
         settings = {
+            "hidden_layer_sizes": None,
+            "alpha": 0.0,
+            "distance": False,
             "epochs": 10_000,
             "learning_rate": 0.001,
             "validation_fraction": 0.25,
@@ -338,23 +349,23 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f'selection="{self.selection}" needs validation rows: set validation_fraction, pass validation=(X_val, y_val), '
                 'or use selection="last"'
             )
-        return prepare(rows, held_out, standardize=self.standardize)
+        return prepare(rows, held_out, standardize=self.standardize, distance=self.distance)
 
     def _burn_in(self) -> int:
         return self.epochs // 10 if self.burn_in is None else self.burn_in
 
-    def _architecture(self, n_features: int) -> Architecture:
+    def _architecture(self, view: View) -> Architecture:
         sizes = self.hidden_layer_sizes
-        hidden = (math.ceil((n_features + 1) / 2),) if sizes is None else tuple(int(n) for n in np.atleast_1d(np.asarray(sizes, int)))
+        hidden = (math.ceil((view.n_inputs + 1) / 2),) if sizes is None else tuple(int(n) for n in np.atleast_1d(np.asarray(sizes, int)))
         if any(n < 1 for n in hidden):
             raise ValueError(f"hidden_layer_sizes must be positive; found {hidden}")
-        return Architecture(n_features, hidden)
+        return Architecture(view.n_inputs, hidden)
 
     def _train(self, parts: list[Prepared], seeds: list[int], states: list[dict[str, np.ndarray]] | None) -> Trained:
         from astralearn.engine.training import Settings, Stack, State, train
         from astralearn.progress import bar
 
-        architecture = self._architecture(parts[0].train.X.shape[1])
+        architecture = self._architecture(parts[0].train.view)
         settings = Settings(
             loss=self.loss,
             astra=self.activation == "astra",
@@ -390,11 +401,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         stack = slice(start, start + self.n_estimators)
         begun = trained.n_epochs[stack] > 0
         kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
-        self.hidden_layer_sizes_ = self._architecture(self.n_features_in_).hidden
+        self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
         self.coefs_ = trained.parameters[stack][kept]
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_))
-        self.mean_, self.scale_ = prepared.train.mean, prepared.train.scale
+        self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
         length = min((len(history["epoch"]) for history in histories), default=0)
@@ -424,11 +435,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _average(self, X: np.ndarray) -> np.ndarray:
         """g at the networks' mean logit and mean slope (in logarithms): the minority above 0."""
-        architecture = Architecture(self.n_features_in_, self.hidden_layer_sizes_)
+        view = View(self.mean_, self.scale_, self.centre_, self.root_)
+        architecture = Architecture(view.n_inputs, self.hidden_layer_sizes_)
         b = np.exp(np.mean(np.log(self.slope_))).astype(X.dtype)
         g = np.empty(len(X), X.dtype)
         for start in range(0, len(X), BLOCK):  # the warp's temporaries, for all rows at once, would outweigh the rows
-            x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], self.mean_, self.scale_)
+            x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], view)
             g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np)
         return g
 

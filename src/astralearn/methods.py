@@ -86,6 +86,20 @@ def _logistic() -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
 
 
+def _svm() -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    return make_pipeline(StandardScaler(), SVC(class_weight="balanced"))
+
+
+def _histogram_boosting() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(class_weight="balanced")
+
+
 def _rusboost() -> Any:
     from imblearn.ensemble import RUSBoostClassifier
 
@@ -113,6 +127,8 @@ def _lightgbm() -> Any:
 
 RIVALS: dict[str, Callable[..., Any]] = {
     "logistic": _logistic,
+    "SVM": _svm,
+    "HistGB": _histogram_boosting,
     "weighted MLP": _weighted,
     "RUSBoost": _rusboost,
     "EasyEnsemble": _easy_ensemble,

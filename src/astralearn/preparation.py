@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,8 +10,11 @@ import numpy as np
 
 from astralearn.engine.network import BLOCK
 from astralearn.engine.rows import Fold
+from astralearn.engine.view import View
 
 MERGED_UP_TO = 100_000  # rows; sorting more to find equal ones costs more than it saves
+LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
+MOST_FEATURES = 1_000  # with more, the majority's covariance costs more than the training and means little
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,16 @@ class Prepared(NamedTuple):
     held_out: Fold | None
 
 
-def prepare(train: Rows, held_out: Rows | None, *, standardize: bool) -> Prepared:
+def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, distance: bool) -> Prepared:
     train = merged(train)
     n_features = train.X.shape[1]
     mean, scale = scaling(train) if standardize else (np.zeros(n_features), np.ones(n_features))
+    view = View(mean, scale)
+    if distance and n_features <= MOST_FEATURES:
+        view = with_distance(view, train)
 
     def fold(rows: Rows) -> Fold:
-        return Fold(rows.X, rows.positive, rows.weight, mean, scale)
+        return Fold(rows.X, rows.positive, rows.weight, view)
 
     return Prepared(fold(train), None if held_out is None else fold(held_out))
 
@@ -82,8 +88,38 @@ def scaling(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), 1.0)
 
 
+def with_distance(view: View, rows: Rows) -> View:
+    """The view with the distance from the majority as one more input, scaled like the others.
+
+    The majority's covariance is drawn a little towards a multiple of the identity, by (features + 1)/(rows + features + 1), so that
+    it can be inverted whatever the rows are.
+    """
+    majority = Rows(rows.X[~rows.positive], np.zeros(0, bool), rows.weight[~rows.positive])
+    total, p = majority.weight.sum(), view.n_inputs
+    centre = _weighted_sum(majority, lambda X: (X - view.mean) / view.scale) / total
+    covariance = np.zeros((p, p))
+    for X, weight in _blocks(majority):
+        u = (X - view.mean) / view.scale - centre
+        covariance += (weight[:, None] * u).T @ u / total
+    shrink = (p + 1) / (len(majority.X) + p + 1)
+    covariance = (1 - shrink) * covariance + shrink * max(np.trace(covariance) / p, LEAST_VARIANCE) * np.eye(p)
+    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, np.linalg.inv(np.linalg.cholesky(covariance)).T)
+
+    def distance(X: np.ndarray) -> np.ndarray:
+        return seen.inputs(X)[-1:].T
+
+    mean = _weighted_sum(rows, distance) / rows.weight.sum()
+    variance = _weighted_sum(rows, lambda X: np.square(distance(X) - mean)) / rows.weight.sum()
+    spread = np.sqrt(variance) if variance[0] > 0 else np.ones(1)
+    return seen._replace(mean=np.append(view.mean, mean), scale=np.append(view.scale, spread))
+
+
 def _weighted_sum(rows: Rows, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Σ w·of(X), a block of rows at a time, so that nothing as large as X is made."""
-    blocks = range(0, len(rows.X), BLOCK)
-    parts = (rows.weight[start : start + BLOCK] @ of(rows.X[start : start + BLOCK].astype(np.float64)) for start in blocks)
-    return np.sum(list(parts), axis=0)
+    return np.sum([weight @ of(X) for X, weight in _blocks(rows)], axis=0)
+
+
+def _blocks(rows: Rows) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """X in float64 and weights."""
+    for start in range(0, len(rows.X), BLOCK):
+        yield rows.X[start : start + BLOCK].astype(np.float64), rows.weight[start : start + BLOCK]

@@ -3,12 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astralearn.engine.rows import Fold, chunking, pack
+from astralearn.engine.view import View
 
 
 def fold(n, seed=0, mean=0.0, scale=1.0):
     rng = np.random.default_rng(seed)
     y = (rng.uniform(size=n) < 0.3).astype(float)
-    return Fold(rng.normal(size=(n, 3)), y, rng.uniform(0.5, 2, n), np.full(3, mean), np.full(3, scale))
+    return Fold(rng.normal(size=(n, 3)), y, rng.uniform(0.5, 2, n), View(np.full(3, mean), np.full(3, scale)))
 
 
 @given(st.integers(1, 10**7), st.integers(256, 65_536))

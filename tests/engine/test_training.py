@@ -9,6 +9,7 @@ from astralearn.core import LOSSES
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.rows import Fold
 from astralearn.engine.training import Settings, Stack, split, train
+from astralearn.engine.view import View
 
 FEATURES = 4
 PAPER = [("bce", False), ("gmn", False), ("bce", True), ("gmn", True)]
@@ -20,7 +21,7 @@ def fold(n=150, positives=9, seed=0, dtype=np.float64, features=FEATURES):
     y[:positives] = 1
     X = rng.normal(size=(n, features)) + 1.5 * y[:, None]
     order = rng.permutation(n)
-    return Fold(X[order].astype(dtype), y[order], rng.uniform(0.2, 2, n), np.zeros(features), np.ones(features))
+    return Fold(X[order].astype(dtype), y[order], rng.uniform(0.2, 2, n), View(np.zeros(features), np.ones(features)))
 
 
 def stack(n_networks=3, dtype=np.float64, hidden=(3,), folds=None, validation=None, **extra):
@@ -127,7 +128,7 @@ def test_history_is_what_the_core_counts():
     s = stack(1, validation=[fold(seed=5)])
     history = train(s, Settings(epochs=1)).history[0]
     for prefix, f in (("", s.folds[0]), ("val_", s.validation[0])):
-        x = predict_logits(s.parameters, s.architecture, f.X, f.mean, f.scale)[0]
+        x = predict_logits(s.parameters, s.architecture, f.X, f.view)[0]
         counts = soft_confusion(rebalanced_logit(x, 7.396), f.y, f.weight)
         for name in ("fnr", "fpr", "g_mean", "mcc", "e_ratio"):
             assert history[prefix + name][0] == pytest.approx(float(getattr(counts, name)), rel=1e-9)

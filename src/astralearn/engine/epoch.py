@@ -16,7 +16,7 @@ import numpy as np
 import optax
 
 from astralearn.core.confusion import SoftConfusion
-from astralearn.core.curve import slope_from_raw, threshold
+from astralearn.core.curve import TINY, slope_from_raw, threshold
 from astralearn.core.derivatives import slope_from_raw_dbeta
 from astralearn.core.slope_rate import slope_rate
 from astralearn.engine.network import Architecture, penalised
@@ -43,7 +43,7 @@ class Settings:
     slope_rate_min: float = 0.01
     slope_rate_max: float = 0.5
     burn_in: int = 1_000  # epochs before selection begins
-    alpha: float = 0.0  # L2 on the weights
+    alpha: float = 0.0  # L2 on the weights, per positive
     sam_radius: float = 0.0
     positive_share: float = 0.5  # of the cost of one mistake on each class
     records: int = 200  # epochs kept in the history, about
@@ -180,7 +180,7 @@ def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameter
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
         moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
         by_negatives, by_positives = gradients(*sums(moved), loss, hyper.positive_share)
-    gradient = by_negatives[0] + by_positives[0] + hyper.alpha * jnp.asarray(penalised(architecture)) * state.parameters
+    gradient = by_negatives[0] + by_positives[0] + penalty(both[1], hyper.alpha)[:, None] * penalised(architecture) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
     counts = confusion(*both)
@@ -205,6 +205,11 @@ def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameter
         **_best(state, seen, hyper.burn_in, selection),
     )
     return next_state, seen
+
+
+def penalty(positives: Sums, alpha: Array) -> Array:
+    """The factor of ½Σw² in the loss of each network, (K,): alpha shared out over the positives, for each of them says how to fit."""
+    return alpha / jnp.maximum(positives.total, TINY)
 
 
 def _monitored(prefix: str, loss: Array, counts: SoftConfusion) -> dict[str, Array]:

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
-from astralearn.engine.epoch import Seen, Static, compile_options, record_of
+from astralearn.engine.epoch import Seen, Static, compile_options, penalty, record_of
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import class_sums, confusion, gradients, held_out, loss_value
 from astralearn.engine.rows import ClassRows
@@ -79,10 +79,10 @@ def _look(v: Array, rows: tuple[ClassRows, ClassRows], alpha: Array, *, static: 
         for part, positive in zip(rows, (False, True), strict=True)
     )
     by_negatives, by_positives = gradients(negatives, positives, static.loss, jnp.full_like(alpha, 0.5))
-    weights = jnp.asarray(penalised(static.architecture)) * parameters
+    weights, factor = penalised(static.architecture) * parameters, penalty(positives, alpha)
     loss = loss_value(negatives, positives, static.loss)
     of_slope = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(raw, xp=jnp)
-    gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + alpha * weights)[0], of_slope])
+    gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope])
     seen = Seen(
         epoch=jnp.zeros(1, jnp.int32),
         loss=loss,
@@ -91,4 +91,4 @@ def _look(v: Array, rows: tuple[ClassRows, ClassRows], alpha: Array, *, static: 
         slope=slope if slope is not None else jnp.ones_like(raw),
         rate=jnp.zeros_like(raw),
     )
-    return loss[0] + 0.5 * alpha * jnp.sum(weights * weights), gradient, record_of(seen)
+    return loss[0] + 0.5 * factor[0] * jnp.sum(weights * weights), gradient, record_of(seen)

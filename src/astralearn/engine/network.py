@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from astralearn.core.inputs import Array
+from astralearn.engine.view import View
 
 BLOCK = 16_384  # rows predicted at once: what they need stays in the cache
 
@@ -107,8 +108,8 @@ def product_transposed(pulls: Array, inputs: Array, xp: Any) -> Array:
     return xp.einsum("kon,fn->kof" if inputs.ndim == 2 else "kon,kfn->kof", pulls, inputs)
 
 
-def predict_logits(parameters: np.ndarray, architecture: Architecture, X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """x of every network for every row, (K, rows), in NumPy alone. X: (rows, features), unscaled; BLOCK of them stay in the cache."""
-    inputs = np.ones((X.shape[1] + 1, len(X)), X.dtype)
-    inputs[:-1] = ((X - mean) / scale).T
+def predict_logits(parameters: np.ndarray, architecture: Architecture, X: np.ndarray, view: View) -> np.ndarray:
+    """x of every network for every row, (K, rows), in NumPy alone. X: (rows, features), as it came; BLOCK of them stay in the cache."""
+    inputs = np.ones((view.n_inputs + 1, len(X)), X.dtype)
+    inputs[:-1] = view.inputs(X)
     return np.asarray(forward(unflatten(parameters.astype(X.dtype), architecture), inputs, architecture.leak, np)[0])

@@ -9,19 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from astralearn.engine.view import View
+
 # Numbers per array of one chunk (networks × rows) that still sit in a core's second-level cache beside a dozen others.
 CHUNK_NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Fold:
-    """What a network learns from: rows (n, features), labels 0/1, weights, the scaling (X − mean)/scale through which it sees them."""
+    """What a network learns from: rows (n, features), labels 0/1, weights, and the view through which it sees them."""
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
+    view: View
 
 
 class ClassRows(NamedTuple):
@@ -47,21 +48,20 @@ def pack(
 ) -> ClassRows:
     """The rows of one class, from one fold that all networks share or from one fold per network.
 
-    Rows are scaled on their way in, a chunk at a time: beside the caller's data there is this one copy.
+    Rows become inputs on their way in, a chunk at a time: beside the caller's data there is this one copy.
     """
     parts = [[(fold, _of_class(fold, positive))] for fold in folds]
     for k, fold in enumerate(validation or ()):
         parts[k].append((fold, _of_class(fold, positive)))
     n_chunks, length = chunking(max(1, *(sum(len(rows) for _, rows in part) for part in parts)), max(256, chunk_numbers // n_networks))
-    n_features = folds[0].X.shape[1]
-    features = aligned_zeros((n_chunks, len(folds), n_features + 1, length), dtype)
+    features = aligned_zeros((n_chunks, len(folds), folds[0].view.n_inputs + 1, length), dtype)
     weights = [aligned_zeros((n_chunks, len(folds), length), dtype) for _ in ("training", "held out")]
     features[:, :, -1] = 1
     for k, part in enumerate(parts):
         start = 0
         for (fold, rows), weight in zip(part, weights, strict=False):
             for c, place, some in _pieces(rows, start, length):
-                features[c, k, :-1, place] = ((fold.X[some] - fold.mean) / fold.scale).T
+                features[c, k, :-1, place] = fold.view.inputs(fold.X[some])
                 weight[c, k, place] = fold.weight[some]
             start += len(rows)
     return ClassRows(features[:, 0] if len(folds) == 1 else features, weights[0], weights[1] if validation else None)

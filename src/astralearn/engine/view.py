@@ -1,0 +1,39 @@
+"""How a network sees a row: its features scaled and, as one more input, how far the row lies from the majority."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class View(NamedTuple):
+    """Scaling of every input, and the majority's centre and spread where the distance from it is an input too.
+
+    mean, scale: (inputs,). centre: (features,), the majority's mean of the scaled features u. root: (features, features) with
+    root·rootᵀ = Σ⁻¹, Σ the majority's covariance of u. The last input is then the Mahalanobis distance ‖rootᵀ(u − centre)‖, scaled.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    centre: np.ndarray | None = None
+    root: np.ndarray | None = None
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.mean)
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        """(inputs, rows), from X (rows, features) as the user has it, in its dtype."""
+        u = (X - self._features(self.mean)) / self._features(self.scale)
+        if self.root is None:
+            return np.asarray(u.T, X.dtype)
+        distance = (self.distance(u) - self.mean[-1]) / self.scale[-1]
+        return np.concatenate([u.T, distance[None]]).astype(X.dtype)
+
+    def distance(self, u: np.ndarray) -> np.ndarray:
+        """The Mahalanobis distance of scaled rows u (rows, features) from the majority, (rows,)."""
+        return np.asarray(np.sqrt(np.sum(np.square((u - self.centre) @ self.root), axis=1)))
+
+    def _features(self, of_inputs: np.ndarray) -> np.ndarray:
+        return of_inputs if self.root is None else of_inputs[:-1]
