@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -169,6 +171,35 @@ def test_threads_and_blocks_change_nothing():
     for mine, theirs in zip(one(y, x), three(y, x), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert one.slope == three.slope
+
+
+@ALL
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch):
+    """From COMPILED_ROWS float32 rows on; 150,000 rows fill one block of the compiled sweep and part of another."""
+    monkeypatch.setattr("astralearn.boosting.sweep.COMPILED_ROWS", 1000)
+    rng = np.random.default_rng(11)
+    y, x, w = (rng.random(150_000) < 0.01).astype(float), rng.normal(-1, 1, 150_000), rng.uniform(0.1, 3, 150_000)
+    one, many, double = make(n_threads=1), make(n_threads=3), make()
+    w = w if weighted else None
+    exact = double(y, x, w)
+    for mine, theirs, truth in zip(one(y, x.astype(np.float32), w), many(y, x.astype(np.float32), w), exact, strict=True):
+        assert mine.dtype == np.float32
+        np.testing.assert_array_equal(mine, theirs)
+        np.testing.assert_allclose(mine, truth, rtol=1e-4, atol=1e-5 * np.max(np.abs(truth)))
+    assert one.slope == many.slope == pytest.approx(double.slope, rel=1e-6)
+    np.testing.assert_allclose(one.counts, double.counts, rtol=1e-5)
+
+
+def test_only_large_single_precision_data_needs_jax():
+    code = (
+        "import sys, numpy as np; from astralearn.boosting import ASTraObjective;"
+        "n = {n}; ASTraObjective()((np.arange(n) % 9 == 0).astype(float), np.linspace(-1, 1, n).astype('{dtype}'));"
+        "print('jax' in sys.modules)"
+    )
+    for n, dtype, expected in ((10_000, "float32", "False"), (300_000, "float64", "False"), (300_000, "float32", "True")):
+        done = subprocess.run([sys.executable, "-c", code.format(n=n, dtype=dtype)], check=True, capture_output=True, text=True)
+        assert done.stdout.strip() == expected, (n, dtype)
 
 
 @ALL

@@ -1,28 +1,29 @@
 """One sweep over the rows: every row's derivatives up to one factor per class, and the six sums that fix these factors.
 
-Negatives, the many, share their exponentials (`core.row_terms`), in blocks that stay in cache and on several threads; positives,
-the few, go through the exact functions in double precision.
+Negatives, the many, share their exponentials (`core.row_terms`), in blocks and on several threads: NumPy's, or, where there are enough of
+them to repay half a second of compiling, JAX's. Positives, the few, are swept in double precision.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from astralearn.core import rebalanced_logit, rebalanced_logit_db, rebalanced_logit_dx
 from astralearn.core.confusion import right_and_wrong
-from astralearn.core.row_terms import BUFFERS, row_terms
+from astralearn.core.inputs import Array
+from astralearn.core.row_terms import STEEP, SlopeNumbers, plain_row_terms, row_terms, slope_numbers
+from astralearn.core.warp import Warp, slope_derivative, warp
 
-# Bytes per array and block: a block's ten buffers stay in a core's second-level cache.
-BLOCK_BYTES = 1 << 16
+# Bytes per array and block: small enough for the allocator to give a temporary the pages of the last one, and for the cache.
+BLOCK_BYTES = 1 << 15
 
-# Positives at a time: their temporaries are fresh arrays, which are cheap while all of them together are small.
-POSITIVES = 1 << 10
+# Float32 rows from which on the compiled sweep pays for its compilation: within 100 rounds.
+COMPILED_ROWS = 1 << 18
 
 # Fewer rows than this are swept before a thread has started.
 ROWS_PER_THREAD = 1 << 16
@@ -46,6 +47,14 @@ class Sweep:
         return self.gradient, self.curvature
 
 
+class Kind(NamedTuple):
+    """What a compiler has to know of a sweep. coupled: the loss sees the counts. plain: z = σ(x). steep: see `row_terms`."""
+
+    coupled: bool
+    plain: bool
+    steep: bool
+
+
 def sweep(
     y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, slope: float, *, coupled: bool, with_slope: bool, n_threads: int | None
 ) -> Sweep:
@@ -57,60 +66,69 @@ def sweep(
     n = x.shape[0]
     gradient, curvature = np.empty_like(x), np.empty_like(x)
     is_negative = y == 0
+    w = is_negative.astype(x.dtype) if weight is None else weight * is_negative
     positives = np.flatnonzero(~is_negative)
+    kind = Kind(coupled, plain=slope == 1.0 and not with_slope, steep=slope > STEEP)
+    at = slope_numbers(slope)
+    block_of: Callable[..., Any]
+    if n >= COMPILED_ROWS and x.dtype == np.float32:
+        from astralearn.boosting.compiled_sweep import BLOCK as size
+        from astralearn.boosting.compiled_sweep import negatives as block_of
+    else:
+        size, block_of = BLOCK_BYTES // x.itemsize, _negatives
 
-    size = BLOCK_BYTES // x.itemsize
-    local = threading.local()
+    def negatives(start: int) -> np.ndarray:
+        rows = slice(start, min(start + size, n))
+        gradient[rows], curvature[rows], sums = block_of(x[rows], w[rows], at, kind)
+        return np.asarray(sums, np.float64)
 
-    def negatives(block: slice) -> np.ndarray:
-        rows = block.stop - block.start
-        if not hasattr(local, "buffers"):
-            local.buffers = np.empty((BUFFERS + 2, size), x.dtype)
-        buffers = local.buffers[:, :rows]
-        terms = row_terms(x[block], slope, with_slope=with_slope, buffers=buffers)
-        w, scaled = buffers[BUFFERS:]
-        np.multiply(1.0 if weight is None else weight[block], is_negative[block], out=w)
-        np.multiply(w, terms.right if coupled else 1.0, out=scaled)
-        np.multiply(scaled, terms.pull, out=gradient[block])
-        np.multiply(gradient[block], terms.right, out=curvature[block])
-        if slope != 1.0 or with_slope:
-            curvature[block] *= terms.steepness
-        slope_sum = 0.0 if terms.slope_pull is None else scaled @ terms.slope_pull
-        return np.asarray([w @ terms.right, w @ terms.wrong, 0.0, 0.0, slope_sum, 0.0], np.float64)
-
-    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     sums = np.zeros(6)
-    for part in _mapped(negatives, blocks, n, n_threads):
-        sums += part
-    for start in range(0, len(positives), POSITIVES):
-        sums += _positives(x, weight, slope, positives[start : start + POSITIVES], gradient, curvature, coupled)
+    for tn, fp, of_slope in _mapped(negatives, range(0, n, size), n, n_threads):
+        sums += (tn, fp, 0.0, 0.0, of_slope, 0.0)
+    for start in range(0, len(positives), BLOCK_BYTES // 8):
+        sums += _positives(x, weight, slope, positives[start : start + BLOCK_BYTES // 8], gradient, curvature, kind)
     return Sweep(gradient, curvature, positives, sums)
 
 
+def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, tuple[Array, Array, Array]]:
+    """Gradient and curvature of rows labelled 0, and what they add to tn, fp and the slope sum; a weight of 0 leaves a row out."""
+    terms = plain_row_terms(x, xp=xp) if kind.plain else row_terms(x, at, steep=kind.steep, xp=xp)
+    right = w * terms.right
+    pulled = right if kind.coupled else w
+    gradient = pulled * terms.pull
+    return gradient, gradient * terms.right * terms.steepness, (right, w * terms.wrong, pulled * terms.slope_pull)
+
+
+def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    gradient, curvature, terms = negatives_of(x, w, at, kind, xp=np)
+    return gradient, curvature, [term.sum() for term in terms]
+
+
 def _positives(
-    x: np.ndarray, weight: np.ndarray | None, slope: float, rows: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, coupled: bool
+    x: np.ndarray, weight: np.ndarray | None, slope: float, rows: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, kind: Kind
 ) -> np.ndarray:
     """Writes the positives' derivatives and returns their part of the sums."""
     scores = x[rows].astype(np.float64)
-    g = rebalanced_logit(scores, slope, xp=np)
+    one = np.ones_like(scores)
+    g, steepness, lag = Warp(scores, one, one) if kind.plain else warp(scores, slope, xp=np)
     right, wrong = right_and_wrong(-g, np)
-    steepness = rebalanced_logit_dx(scores, slope, xp=np)
-    w = np.ones_like(scores) if weight is None else weight[rows].astype(np.float64)
-    pull = (w * right if coupled else w) * wrong
-    gradient[rows] = -pull * steepness
-    curvature[rows] = pull * steepness * (right * steepness)
-    slope_sum = -(pull @ rebalanced_logit_db(scores, np.float64(slope), xp=np))
+    w = one if weight is None else weight[rows].astype(np.float64)
+    pull = (w * right if kind.coupled else w) * wrong
+    along = pull * steepness
+    gradient[rows] = -along
+    curvature[rows] = along * (right * steepness)
+    slope_sum = 0.0 if kind.plain else -slope_derivative(np.float64(slope), along @ scores, along.sum(), pull @ lag, pull.sum(), xp=np)
     return np.asarray([0.0, 0.0, w @ wrong, w @ right, 0.0, slope_sum])
 
 
-def _mapped(function, blocks, n: int, n_threads: int | None) -> Iterator[np.ndarray]:  # type: ignore[no-untyped-def]
+def _mapped(function: Callable[[int], np.ndarray], starts: range, n: int, n_threads: int | None) -> Iterator[np.ndarray]:
     """In order, whatever the number of threads: sums are the same to the last bit."""
     threads = min(n_threads or available_cores(), n // ROWS_PER_THREAD)
     if threads < 2:
-        yield from map(function, blocks)
+        yield from map(function, starts)
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(function, blocks)
+        yield from pool.map(function, starts)
 
 
 def available_cores() -> int:
