@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from astralearn.boosting import ASTraObjective, ConfusionObjective, Objective
+from astralearn.boosting.sweep import Rows
 from astralearn.core import LOSSES, rebalanced_logit, slope_from_raw
 from astralearn.core.confusion import signed
 
@@ -150,7 +151,7 @@ def test_shards_that_add_up_their_sums_are_exact(make, cuts):
     parts = np.split(np.arange(len(y)), list(cuts))
     workers = [make() for _ in parts]
     for gradient, curvature in expected:
-        total = sum(o.swept(y[p], x[p], w[p]).sums for o, p in zip(workers, parts, strict=True))
+        total = sum(o.swept(Rows.of(y[p], w[p]), x[p]).sums for o, p in zip(workers, parts, strict=True))
         got = [o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t) for o, p in zip(workers, parts, strict=True)]
         np.testing.assert_allclose(np.concatenate([g for g, _ in got]), gradient, rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(np.concatenate([c for _, c in got]), curvature, rtol=1e-11, atol=1e-14)
@@ -214,6 +215,28 @@ def test_pickle_and_clone(make):
     fresh = clone(objective, safe=False)
     assert len(fresh.slope_path) == 1
     assert len(objective.slope_path) == 3
+
+
+@ALL
+def test_labels_and_weights_may_change_in_place(make):
+    """They are kept between rounds, but never taken for unchanged."""
+    y, x, w = rows(seed=12)
+    objective = make(learnable=False)
+    objective.round(y, x, w)
+    y[:], w[0] = y[::-1].copy(), 7.0
+    for mine, theirs in zip(objective.round(y, x, w), make(learnable=False).round(y, x, w), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for mine, theirs in zip(objective.round(y, x), make(learnable=False).round(y, x), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    with pytest.raises(ValueError, match="of one length"):
+        objective.round(y, x[:-1])
+
+
+def test_pickles_hold_no_training_data():
+    objective = ASTraObjective()
+    y = np.arange(100_000) % 2
+    objective(y, np.linspace(-1, 1, 100_000))
+    assert len(pickle.dumps(objective)) < 10_000
 
 
 def test_equal_scores_begin_a_new_training():

@@ -19,6 +19,7 @@ from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import LEAST_CURVATURE, Objective
 from astralearn.boosting.scores import SCORES, known, score_value
+from astralearn.boosting.sweep import Rows
 
 # The key of a CatBoost model's metadata that holds labels and slope.
 _METADATA = "astralearn_state"
@@ -171,13 +172,13 @@ class _Rounds:
     def advance(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None) -> None:
         """From all rows, the factors and the slope for the blocks of the next tree; then the slope moves."""
         self.slope = self.objective.slope
-        self.factors = self.objective.advance(self.objective.swept(y, x, weight).sums)
+        self.factors = self.objective.advance(self.objective.swept(Rows.of(y, weight), x).sums)
 
     def calc_ders_range(self, approxes: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         self.advanced = False
         weight = None if weights is None else np.asarray(weights, np.float64)
-        rows = self.objective.swept(np.asarray(targets, np.float64), np.asarray(approxes, np.float64), weight, slope=self.slope)
-        gradient, curvature = rows.scaled(*self.factors)
+        rows = Rows.of(np.asarray(targets, np.float64), weight)
+        gradient, curvature = self.objective.swept(rows, np.asarray(approxes, np.float64), slope=self.slope).scaled(*self.factors)
         curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
         return np.column_stack([-gradient, -curvature])
 

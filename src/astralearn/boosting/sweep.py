@@ -55,9 +55,29 @@ class Kind(NamedTuple):
     steep: bool
 
 
-def sweep(
-    y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, slope: float, *, coupled: bool, with_slope: bool, n_threads: int | None
-) -> Sweep:
+@dataclass(frozen=True)
+class Rows:
+    """Labels and weights as a sweep needs them, the same in every round.
+
+    weight: shape (n,), None where every row weighs 1. of_negatives: weights (or just yes and no), 0 for positives, shape (n,).
+    positives: their places. of_positives: their weights.
+    """
+
+    weight: np.ndarray | None
+    of_negatives: np.ndarray
+    positives: np.ndarray
+    of_positives: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> Rows:
+        is_negative = y == 0
+        positives = np.flatnonzero(~is_negative)
+        if weight is None:
+            return cls(None, is_negative, positives, np.ones(len(positives)))
+        return cls(weight, weight * is_negative, positives, weight[positives].astype(np.float64))
+
+
+def sweep(rows: Rows, x: np.ndarray, slope: float, *, coupled: bool, with_slope: bool, n_threads: int | None) -> Sweep:
     """Both classes' rows at the scores x.
 
     With w a row's weight, σ(m) its probability of being wrong, g′ = ∂g/∂x and c = σ(−m) where `coupled` (the loss sees the counts),
@@ -65,9 +85,6 @@ def sweep(
     """
     n = x.shape[0]
     gradient, curvature = np.empty_like(x), np.empty_like(x)
-    is_negative = y == 0
-    w = is_negative.astype(x.dtype) if weight is None else weight * is_negative
-    positives = np.flatnonzero(~is_negative)
     kind = Kind(coupled, plain=slope == 1.0 and not with_slope, steep=slope > STEEP)
     at = slope_numbers(slope)
     block_of: Callable[..., Any]
@@ -78,16 +95,19 @@ def sweep(
         size, block_of = BLOCK_BYTES // x.itemsize, _negatives
 
     def negatives(start: int) -> np.ndarray:
-        rows = slice(start, min(start + size, n))
-        gradient[rows], curvature[rows], sums = block_of(x[rows], w[rows], at, kind)
+        block = slice(start, min(start + size, n))
+        gradient[block], curvature[block], sums = block_of(x[block], rows.of_negatives[block], at, kind)
         return np.asarray(sums, np.float64)
 
     sums = np.zeros(6)
     for tn, fp, of_slope in _mapped(negatives, range(0, n, size), n, n_threads):
         sums += (tn, fp, 0.0, 0.0, of_slope, 0.0)
-    for start in range(0, len(positives), BLOCK_BYTES // 8):
-        sums += _positives(x, weight, slope, positives[start : start + BLOCK_BYTES // 8], gradient, curvature, kind)
-    return Sweep(gradient, curvature, positives, sums)
+    size = BLOCK_BYTES // 8
+    for start in range(0, len(rows.positives), size):
+        some = rows.positives[start : start + size]
+        gradient[some], curvature[some], of_some = _positives(x[some].astype(np.float64), rows.of_positives[start : start + size], slope, kind)
+        sums += of_some
+    return Sweep(gradient, curvature, rows.positives, sums)
 
 
 def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, tuple[Array, Array, Array]]:
@@ -104,21 +124,15 @@ def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> tu
     return gradient, curvature, [term.sum() for term in terms]
 
 
-def _positives(
-    x: np.ndarray, weight: np.ndarray | None, slope: float, rows: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, kind: Kind
-) -> np.ndarray:
-    """Writes the positives' derivatives and returns their part of the sums."""
-    scores = x[rows].astype(np.float64)
-    one = np.ones_like(scores)
-    g, steepness, lag = Warp(scores, one, one) if kind.plain else warp(scores, slope, xp=np)
+def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradient, curvature and sums of rows labelled 1."""
+    one = np.ones_like(x)
+    g, steepness, lag = Warp(x, one, one) if kind.plain else warp(x, slope, xp=np)
     right, wrong = right_and_wrong(-g, np)
-    w = one if weight is None else weight[rows].astype(np.float64)
     pull = (w * right if kind.coupled else w) * wrong
     along = pull * steepness
-    gradient[rows] = -along
-    curvature[rows] = along * (right * steepness)
-    slope_sum = 0.0 if kind.plain else -slope_derivative(np.float64(slope), along @ scores, along.sum(), pull @ lag, pull.sum(), xp=np)
-    return np.asarray([0.0, 0.0, w @ wrong, w @ right, 0.0, slope_sum])
+    slope_sum = 0.0 if kind.plain else -slope_derivative(np.float64(slope), along @ x, along.sum(), pull @ lag, pull.sum(), xp=np)
+    return -along, along * (right * steepness), np.asarray([0.0, 0.0, w @ wrong, w @ right, 0.0, slope_sum])
 
 
 def _mapped(function: Callable[[int], np.ndarray], starts: range, n: int, n_threads: int | None) -> Iterator[np.ndarray]:
