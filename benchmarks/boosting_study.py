@@ -37,6 +37,8 @@ SCORES = ("g_mean", "mcc")
 LEVEL = 0.05
 PAPER = ["skin-588", "skin-4000", "cod-763", "cod-3500", "ijcnn-971"]
 PROBLEMS = [*PAPER, *(name for name in CATALOGUE if name not in PAPER and name != "digits")]
+IN_PAPER = np.asarray([name in PAPER for name in PROBLEMS])
+PARTS = {"mean of Table 1's": IN_PAPER, "mean of the others": ~IN_PAPER, "mean of all": IN_PAPER | ~IN_PAPER}
 OURS = "GMN-ASTra"
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -227,8 +229,7 @@ def library_table(library: str, records: Sequence[Record]) -> Table:
     methods = list(dict.fromkeys(record.method for record in records))
     means = {score: _means(records, methods, score) for score in SCORES}
     rows = [[problem, *_marked(records, problem)] for problem in PROBLEMS]
-    in_paper = np.asarray([problem in PAPER for problem in PROBLEMS])
-    for label, part in (("mean of Table 1's", in_paper), ("mean of the others", ~in_paper), ("mean of all", in_paper | ~in_paper)):
+    for label, part in PARTS.items():
         rows.append([label, *_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}")])
     rows.append(["mean rank", *_pairs([rankdata(-means[score].round(6), axis=1).mean(axis=0) for score in SCORES], "{:.1f}")])
     rows.append([f"{OURS}: better, worse", *_pairs([_against(records, methods, score) for score in SCORES], "{}")])
@@ -241,11 +242,9 @@ def ablation_table(records: Sequence[Record]) -> Table:
     tuned_or_focal = ("threshold tuned", "focal")
     methods = [name for name in dict.fromkeys(record.method for record in records) if name not in tuned_or_focal]
     means = {score: _means(records, methods, score) for score in SCORES}
-    in_paper = np.asarray([problem in PAPER for problem in PROBLEMS])
-    parts = [_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}") for part in (in_paper, ~in_paper, in_paper | ~in_paper)]
-    columns = ["method", "mean of Table 1's five", "mean of the others", "mean of all"]
+    parts = [_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}") for part in PARTS.values()]
     rows = [list(row) for row in zip(methods, *parts, strict=True)]
-    return Table(f"Parts of the method (LightGBM, {REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", columns, rows)
+    return Table(f"Parts of the method (LightGBM, {REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["method", *PARTS], rows)
 
 
 def _means(records: Sequence[Record], methods: Sequence[str], score: str) -> np.ndarray:

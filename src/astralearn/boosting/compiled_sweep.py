@@ -21,7 +21,7 @@ _STRIPE, _LANES = 1 << 14, 64
 
 
 def negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradient, curvature and the three sums of at most BLOCK rows, float32; on the CPU, wherever JAX would go by itself."""
+    """Gradient, curvature and the sums of at most BLOCK rows, float32; on the CPU, wherever JAX would go by itself."""
     n = len(x)
     if n < BLOCK:
         x, w = (np.concatenate([values, np.zeros(BLOCK - n, values.dtype)]) for values in (x, w))
@@ -33,12 +33,12 @@ def negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> tup
 @functools.cache
 def _compiled(kind: Kind) -> Callable[..., Any]:
     def stripe(at: SlopeNumbers, totals: jax.Array, rows: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        gradient, curvature, terms = negatives_of(*rows, at, kind, xp=jnp)
-        return totals + jnp.stack([term.reshape(-1, _LANES).sum(axis=0) for term in terms]), (gradient, curvature)
+        gradient, curvature, summands = negatives_of(*rows, at, kind, xp=jnp)
+        return totals + jnp.stack([summand.reshape(-1, _LANES).sum(axis=0) for summand in summands]), (gradient, curvature)
 
     def block(x: jax.Array, w: jax.Array, at: SlopeNumbers) -> tuple[jax.Array, jax.Array, jax.Array]:
         stripes = x.reshape(-1, _STRIPE), w.reshape(-1, _STRIPE)
-        totals, rows = jax.lax.scan(functools.partial(stripe, at), jnp.zeros((3, _LANES), x.dtype), stripes)
+        totals, rows = jax.lax.scan(functools.partial(stripe, at), jnp.zeros((2 if kind.plain else 3, _LANES), x.dtype), stripes)
         return rows[0].reshape(-1), rows[1].reshape(-1), totals
 
     return jax.jit(block)

@@ -22,6 +22,9 @@ from astralearn.core.warp import Warp, slope_derivative, warp
 # Bytes per array and block: small enough for the allocator to give a temporary the pages of the last one, and for the cache.
 BLOCK_BYTES = 1 << 15
 
+# Positives at a time, for the same reasons.
+POSITIVES = BLOCK_BYTES // 8
+
 # Float32 rows from which on the compiled sweep pays for its compilation: within 100 rounds.
 COMPILED_ROWS = 1 << 18
 
@@ -87,12 +90,7 @@ def sweep(rows: Rows, x: np.ndarray, slope: float, *, coupled: bool, with_slope:
     gradient, curvature = np.empty_like(x), np.empty_like(x)
     kind = Kind(coupled, plain=slope == 1.0 and not with_slope, steep=slope > STEEP)
     at = slope_numbers(slope)
-    block_of: Callable[..., Any]
-    if n >= COMPILED_ROWS and x.dtype == np.float32:
-        from astralearn.boosting.compiled_sweep import BLOCK as size
-        from astralearn.boosting.compiled_sweep import negatives as block_of
-    else:
-        size, block_of = BLOCK_BYTES // x.itemsize, _negatives
+    size, block_of = _block_size_and_function(n, x.dtype)
 
     def negatives(start: int) -> np.ndarray:
         block = slice(start, min(start + size, n))
@@ -100,28 +98,38 @@ def sweep(rows: Rows, x: np.ndarray, slope: float, *, coupled: bool, with_slope:
         return np.asarray(sums, np.float64)
 
     sums = np.zeros(6)
-    for tn, fp, of_slope in _mapped(negatives, range(0, n, size), n, n_threads):
-        sums += (tn, fp, 0.0, 0.0, of_slope, 0.0)
-    size = BLOCK_BYTES // 8
-    for start in range(0, len(rows.positives), size):
-        some = rows.positives[start : start + size]
-        gradient[some], curvature[some], of_some = _positives(x[some].astype(np.float64), rows.of_positives[start : start + size], slope, kind)
+    for tn_fp_and_slope in _mapped(negatives, range(0, n, size), n, n_threads):
+        sums[[0, 1, 4][: len(tn_fp_and_slope)]] += tn_fp_and_slope
+    for start in range(0, len(rows.positives), POSITIVES):
+        some, w = (of[start : start + POSITIVES] for of in (rows.positives, rows.of_positives))
+        gradient[some], curvature[some], of_some = _positives(x[some].astype(np.float64), w, slope, kind)
         sums += of_some
     return Sweep(gradient, curvature, rows.positives, sums)
 
 
-def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, tuple[Array, Array, Array]]:
-    """Gradient and curvature of rows labelled 0, and what they add to tn, fp and the slope sum; a weight of 0 leaves a row out."""
+def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Any]]:
+    if n < COMPILED_ROWS or dtype != np.float32:
+        return BLOCK_BYTES // dtype.itemsize, _negatives
+    from astralearn.boosting import compiled_sweep
+
+    return compiled_sweep.BLOCK, compiled_sweep.negatives
+
+
+def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, list[Array]]:
+    """Gradient and curvature of rows labelled 0, and what each adds to tn, fp and, unless plain, the slope sum; no weight, no row."""
     terms = plain_row_terms(x, xp=xp) if kind.plain else row_terms(x, at, steep=kind.steep, xp=xp)
     right = w * terms.right
     pulled = right if kind.coupled else w
     gradient = pulled * terms.pull
-    return gradient, gradient * terms.right * terms.steepness, (right, w * terms.wrong, pulled * terms.slope_pull)
+    summands = [right, w * terms.wrong]
+    if kind.plain:
+        return gradient, gradient * terms.right, summands
+    return gradient, gradient * terms.right * terms.steepness, [*summands, pulled * terms.slope_pull]
 
 
 def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> tuple[np.ndarray, np.ndarray, list[float]]:
-    gradient, curvature, terms = negatives_of(x, w, at, kind, xp=np)
-    return gradient, curvature, [term.sum() for term in terms]
+    gradient, curvature, summands = negatives_of(x, w, at, kind, xp=np)
+    return gradient, curvature, [summand.sum() for summand in summands]
 
 
 def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
