@@ -38,32 +38,13 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
     ("soft_g_mean" is the default); CatBoost's own metrics go into `custom_metric`. Python objectives need task_type="CPU".
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "gmn",
-        activation: str = "astra",
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        start: float | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        # Kept among CatBoost's own, which get_params, set_params, clone and pickle read.
-        own = (loss, activation, tau_init, learnable, slope_rate_min, slope_rate_max, start)
-        self._init_params.update(zip(OWN_PARAMETERS, own, strict=True))
+    def _keep(self, own: dict[str, Any]) -> None:
+        self._init_params.update(own)  # which CatBoost's get_params, set_params, clone and pickle read
 
     def __getattr__(self, name: str) -> Any:
         if name in OWN_PARAMETERS and "_init_params" in self.__dict__:
             return self._init_params.get(name, OWN_PARAMETERS[name])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(
         self, X: Any, y: Any = None, *, sample_weight: Any = None, baseline: Any = None, eval_set: Any = None, **fit_params: Any

@@ -16,7 +16,7 @@ their linearisation in (TP, TN).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -26,6 +26,17 @@ from astralearn.core import LOSSES, SoftConfusion
 
 # A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
 LEAST_CURVATURE = 1e-16
+
+
+class Options(TypedDict, total=False):
+    """Keywords of every objective, explained in `Objective`, which has their defaults."""
+
+    tau_init: float
+    learnable: bool
+    slope_rate_min: float
+    slope_rate_max: float
+    scale_pos_weight: float
+    n_threads: int | None
 
 
 class Objective:
@@ -192,26 +203,8 @@ class ASTraObjective(Objective):
     ([0.5, -0.5], [0.25, 0.25])
     """
 
-    def __init__(
-        self,
-        *,
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        scale_pos_weight: float = 1.0,
-        n_threads: int | None = None,
-    ) -> None:
-        super().__init__(
-            "bce",
-            activation="astra",
-            tau_init=tau_init,
-            learnable=learnable,
-            slope_rate_min=slope_rate_min,
-            slope_rate_max=slope_rate_max,
-            scale_pos_weight=scale_pos_weight,
-            n_threads=n_threads,
-        )
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__("bce", activation="astra", **options)
 
 
 class ConfusionObjective(Objective):
@@ -227,38 +220,18 @@ class ConfusionObjective(Objective):
     [0.1667, 0.1667, 0.1667, -0.5]
     """
 
-    def __init__(
-        self,
-        loss: str = "gmn",
-        *,
-        activation: str = "sigmoid",
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        scale_pos_weight: float = 1.0,
-        n_threads: int | None = None,
-    ) -> None:
+    def __init__(self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Unpack[Options]) -> None:
         of_counts = [name for name, entry in LOSSES.items() if entry.partials is not None]
         if loss not in of_counts:
             raise ValueError(f"loss must be one of {', '.join(of_counts)}; found {loss!r}")
-        super().__init__(
-            loss,
-            activation=activation,
-            tau_init=tau_init,
-            learnable=learnable,
-            slope_rate_min=slope_rate_min,
-            slope_rate_max=slope_rate_max,
-            scale_pos_weight=scale_pos_weight,
-            n_threads=n_threads,
-        )
+        super().__init__(loss, activation=activation, **options)
 
 
-def make_objective(loss: str, activation: str, **options: float | bool | None) -> Objective:
+def make_objective(loss: str, activation: str, **options: Unpack[Options]) -> Objective:
     """The objective of one of the paper's methods, by the names that estimators use."""
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}; found {loss!r}")
-    return Objective(loss, activation=activation, **options)  # type: ignore[arg-type]
+    return Objective(loss, activation=activation, **options)
 
 
 def _all_equal(x: np.ndarray) -> bool:

@@ -6,6 +6,7 @@ millions of rows is swept once per round (boosting), the sweep below shares them
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ class SlopeNumbers(NamedTuple):
     offset: float  # (∂s₀/∂b)/τ
 
 
+@functools.lru_cache(maxsize=16)  # CatBoost asks for the same slope a hundred times a round
 def slope_numbers(b: float) -> SlopeNumbers:
     """Of a slope b ≥ 1."""
     tau = float(threshold(b, xp=np))
