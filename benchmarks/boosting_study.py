@@ -1,6 +1,6 @@
 """G-Mean and MCC of boosted trees under ASTra and GMN beside what people do about imbalance today, on the same folds.
 
-    python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes docs/boosting_study.csv when it is done
+    python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes docs/boosting_study.csv
     python benchmarks/boosting_study.py page              # the tables of docs/boosting.md, from that file
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA). 100 trees, otherwise each library's defaults; CatBoost, whose learning
@@ -179,14 +179,14 @@ Results = dict[str, list[Record]]  # by library
 
 
 def run_all(directory: Path) -> None:
-    """One resumable study per library; then every record in one CSV file."""
+    """One resumable study per library; each that is complete goes into the CSV file."""
     problems = [load(name) for name in PROBLEMS]
     results: Results = {}
     for library in (*LIBRARIES, ABLATION):
         methods = [Method(name, estimator) for name, estimator in estimators(library).items()]
         plan = Plan(problems, methods, folds=FOLDS, repetitions=REPETITIONS)
         results[library] = run(plan, directory / f"{library}.sqlite", n_jobs=1, progress=lambda p: print(*p, flush=True))
-    write(results)
+        write(results)
 
 
 def write(results: Results) -> None:
@@ -218,8 +218,8 @@ def read() -> Results:
 
 
 def page(results: Results) -> str:
-    """Every table, in Markdown."""
-    tables = [library_table(library, results[library]) for library in LIBRARIES]
+    """The tables of every study that is complete, in Markdown."""
+    tables = [library_table(library, results[library]) for library in LIBRARIES if library in results]
     if ABLATION in results:
         tables.append(ablation_table([*results["LightGBM"], *results[ABLATION]]))
     return "\n".join(to_markdown(table).replace("## ", "### ", 1) for table in tables)
@@ -234,7 +234,6 @@ def library_table(library: str, records: Sequence[Record]) -> Table:
     rows.append(["mean rank", *_pairs([rankdata(-means[score].round(6), axis=1).mean(axis=0) for score in SCORES], "{:.1f}")])
     rows.append([f"{OURS}: better, worse", *_pairs([_against(records, methods, score) for score in SCORES], "{}")])
     rows.append(["folds missed by an error", *(str(sum(r.error is not None for r in records if r.method == m)) for m in methods)])
-    rows.append(["seconds per fit", *(f"{np.mean([r.fit_seconds for r in records if r.method == m]):.2f}" for m in methods)])
     return Table(f"{library} ({REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["problem", *methods], rows)
 
 
