@@ -1,10 +1,10 @@
 """G-Mean and MCC of boosted trees under ASTra and GMN beside what people do about imbalance today, on the same folds.
 
-    python benchmarks/boosting_study.py run --library lightgbm --out scores.csv      # one line per fold, appended as it finishes
-    python benchmarks/boosting_study.py table scores.csv [more.csv]                  # the Markdown tables of docs/boosting.md
+    python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes docs/boosting_study.csv
+    python benchmarks/boosting_study.py page              # the tables of docs/boosting.md, from that file
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA). 100 trees, otherwise each library's defaults; CatBoost, whose learning
-rate depends on the loss, gets 0.1 for every method.
+rate depends on the loss, gets 0.1 for every method. Every library's methods, and the ablation's, see the same folds.
 """
 
 from __future__ import annotations
@@ -12,37 +12,68 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import catboost as cb
+import lightgbm as lgb
 import numpy as np
+import xgboost as xgb
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
+from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier
 from astralearn.boosting.scores import hard_confusion
 from astralearn.datasets import CATALOGUE, load
+from astralearn.report import Table, to_markdown
+from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, holm, run, standings
 
+REPETITIONS, FOLDS = 3, 5
+SCORES = ("g_mean", "mcc")
+LEVEL = 0.05
 PAPER = ["skin-588", "skin-4000", "cod-763", "cod-3500", "ijcnn-971"]
-OTHERS = [name for name in CATALOGUE if name not in PAPER and name != "digits"]
-FIELDS = ["library", "problem", "method", "repetition", "fold", "g_mean", "mcc", "fnr", "fpr", "seconds", "slope"]
-FOLDS = 5
+PROBLEMS = [*PAPER, *(name for name in CATALOGUE if name not in PAPER and name != "digits")]
+IN_PAPER = np.asarray([name in PAPER for name in PROBLEMS])
+PARTS = {"mean of Table 1's": IN_PAPER, "mean of the others": ~IN_PAPER, "mean of all": IN_PAPER | ~IN_PAPER}
+OURS = "GMN-ASTra"
 
-Method = Callable[[np.ndarray], Any]
+DOCS = Path(__file__).parent.parent / "docs"
+RESULTS, PAGE = DOCS / "boosting_study.csv", DOCS / "boosting.md"
+BEGIN, END = "<!-- boosting_study.py page: begin -->\n", "<!-- boosting_study.py page: end -->\n"
+
+# random_state is the study's to set, where it is listed.
+LIGHTGBM: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0, "verbose": -1}
+XGBOOST: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0}
+CATBOOST: dict[str, Any] = {
+    "iterations": 100, "learning_rate": 0.1, "thread_count": 1, "random_state": 0, "verbose": 0, "allow_writing_files": False,
+}  # fmt: skip
 
 
 def g_mean(y: np.ndarray, predicted: np.ndarray) -> float:
     return float(hard_confusion(np.where(predicted == 1, 1.0, -1.0), y).g_mean)
 
 
+def tuned(model: Any) -> Any:
+    """The cut that maximises G-Mean over four inner folds (the least class has four rows to train on)."""
+    return TunedThresholdClassifierCV(model, scoring=make_scorer(g_mean), cv=StratifiedKFold(4, shuffle=True, random_state=0))
+
+
+class WeightedXGB(xgb.XGBClassifier):
+    """scale_pos_weight = negatives per positive of the rows it is fitted on, as LightGBM's is_unbalance has it."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray, **options: Any) -> WeightedXGB:
+        self.scale_pos_weight = float((y == 0).sum() / (y == 1).sum())
+        return super().fit(X, y, **options)
+
+
 class Focal:
     """Focal loss, −αₜ(1−pₜ)² ln pₜ, α = 0.75 for positives, with our curvature (its own is negative for lost positives)."""
 
-    def __init__(self, gamma: float = 2.0, alpha: float = 0.75) -> None:
-        self.gamma, self.alpha = gamma, alpha
+    gamma, alpha = 2.0, 0.75
 
     def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sign = np.where(y_true == 1, 1.0, -1.0)
@@ -54,226 +85,224 @@ class Focal:
         return gradient, np.abs(gradient) * p + 1e-16
 
 
-class Margin(ClassifierMixin, BaseEstimator):
-    """A custom objective inside a library's own classifier: starts at the prior and cuts the score at 0.
+class FocalBoosting(ClassifierMixin, BaseEstimator):
+    """Focal loss inside a library's own classifier: starts at the prior and cuts the score at 0.
 
     The default min_child_weight stops every tree of the focal loss, whose curvature is small on rare classes: it is (almost) 0 here.
     """
 
-    def __init__(self, library: str, objective: Any) -> None:
-        self.library, self.objective = library, objective
+    def __init__(self, library: str, random_state: int = 0) -> None:
+        self.library, self.random_state = library, random_state
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Margin:
+    def fit(self, X: np.ndarray, y: np.ndarray) -> FocalBoosting:
         self.classes_ = np.unique(y)
-        self.start_ = float(np.log(y.mean() / (1 - y.mean())))
+        share = float(y.mean())
+        self.start_ = float(np.log(share / (1 - share))) if self.library == "lightgbm" else 0.0  # XGBoost adds base_score itself
+        seed = {"random_state": self.random_state}
         if self.library == "lightgbm":
-            import lightgbm as lgb
-
-            self.model_ = lgb.LGBMClassifier(objective=self.objective, min_child_weight=1e-6, **LIGHTGBM).fit(
-                X, y, init_score=np.full(len(y), self.start_)
-            )
+            model = lgb.LGBMClassifier(objective=Focal(), min_child_weight=1e-6, **LIGHTGBM | seed)
+            self.model_ = model.fit(X, y, init_score=np.full(len(y), self.start_))
         else:
-            import xgboost as xgb
-
-            self.model_ = xgb.XGBClassifier(objective=self.objective, base_score=float(y.mean()), min_child_weight=0, **XGBOOST).fit(X, y)
+            self.model_ = xgb.XGBClassifier(objective=Focal(), base_score=share, min_child_weight=0, **XGBOOST | seed).fit(X, y)
         return self
 
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        raw = {"raw_score": True} if self.library == "lightgbm" else {"output_margin": True}
+        return np.asarray(self.model_.predict(X, **raw)) + self.start_
+
     def predict(self, X: np.ndarray) -> np.ndarray:
-        if self.library == "lightgbm":
-            return (self.model_.predict(X, raw_score=True) + self.start_ >= 0).astype(int)
-        return (self.model_.predict(X, output_margin=True) >= 0).astype(int)
+        return (self.decision_function(X) >= 0).astype(int)
 
 
-LIGHTGBM: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0, "verbose": -1}
-XGBOOST: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0}
-CATBOOST: dict[str, Any] = {
-    "iterations": 100, "learning_rate": 0.1, "thread_count": 1, "random_seed": 0, "verbose": 0, "allow_writing_files": False,
-}  # fmt: skip
-
-
-def tuned(model: Any) -> Any:
-    """The cut that maximises G-Mean over four inner folds (the least class has four rows to train on)."""
-    return TunedThresholdClassifierCV(model, scoring=make_scorer(g_mean), cv=StratifiedKFold(4, shuffle=True, random_state=0))
-
-
-def ratio(y: np.ndarray) -> float:
-    return float((y == 0).sum() / (y == 1).sum())
-
-
-def lightgbm_methods() -> dict[str, Method]:
-    import lightgbm as lgb
-
-    from astralearn.boosting import ASTraLGBMClassifier as Ours
-
+def ours(kind: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {
-        "default": lambda _: lgb.LGBMClassifier(**LIGHTGBM),
-        "weighted": lambda _: lgb.LGBMClassifier(is_unbalance=True, **LIGHTGBM),
-        "threshold tuned": lambda _: tuned(lgb.LGBMClassifier(**LIGHTGBM)),
-        "focal": lambda _: Margin("lightgbm", Focal()),
-        "ASTra": lambda _: Ours(loss="bce", **LIGHTGBM),
-        "GMN": lambda _: Ours(loss="gmn", activation="sigmoid", **LIGHTGBM),
-        "GMN-ASTra": lambda _: Ours(**LIGHTGBM),
+        "ASTra": kind(loss="bce", **options),
+        "GMN": kind(activation="sigmoid", **options),
+        OURS: kind(**options),
     }
 
 
-def xgboost_methods() -> dict[str, Method]:
-    import xgboost as xgb
-
-    from astralearn.boosting import ASTraXGBClassifier as Ours
-
-    return {
-        "default": lambda _: xgb.XGBClassifier(**XGBOOST),
-        "weighted": lambda y: xgb.XGBClassifier(scale_pos_weight=ratio(y), **XGBOOST),
-        "threshold tuned": lambda _: tuned(xgb.XGBClassifier(**XGBOOST)),
-        "focal": lambda _: Margin("xgboost", Focal()),
-        "ASTra": lambda _: Ours(loss="bce", **XGBOOST),
-        "GMN": lambda _: Ours(loss="gmn", activation="sigmoid", **XGBOOST),
-        "GMN-ASTra": lambda _: Ours(**XGBOOST),
-    }
-
-
-def catboost_methods() -> dict[str, Method]:
-    import catboost as cb
-
-    from astralearn.boosting import ASTraCatBoostClassifier as Ours
-
-    focal = "Focal:focal_alpha=0.75;focal_gamma=2.0"
-    return {
-        "default": lambda _: cb.CatBoostClassifier(**CATBOOST),
-        "weighted": lambda _: cb.CatBoostClassifier(auto_class_weights="Balanced", **CATBOOST),
-        "threshold tuned": lambda _: tuned(cb.CatBoostClassifier(**CATBOOST)),
-        "focal": lambda _: cb.CatBoostClassifier(loss_function=focal, **CATBOOST),
-        "ASTra": lambda _: Ours(loss="bce", **CATBOOST),
-        "GMN": lambda _: Ours(loss="gmn", activation="sigmoid", **CATBOOST),
-        "GMN-ASTra": lambda _: Ours(**CATBOOST),
-    }
+def estimators(library: str) -> dict[str, Any]:
+    """By the names that they have in the tables."""
+    if library == "LightGBM":
+        return {
+            "default": lgb.LGBMClassifier(**LIGHTGBM),
+            "weighted": lgb.LGBMClassifier(is_unbalance=True, **LIGHTGBM),
+            "threshold tuned": tuned(lgb.LGBMClassifier(**LIGHTGBM)),
+            "focal": FocalBoosting("lightgbm"),
+            **ours(ASTraLGBMClassifier, LIGHTGBM),
+        }
+    if library == "XGBoost":
+        return {
+            "default": xgb.XGBClassifier(**XGBOOST),
+            "weighted": WeightedXGB(**XGBOOST),
+            "threshold tuned": tuned(xgb.XGBClassifier(**XGBOOST)),
+            "focal": FocalBoosting("xgboost"),
+            **ours(ASTraXGBClassifier, XGBOOST),
+        }
+    if library == "CatBoost":
+        return {
+            "default": cb.CatBoostClassifier(**CATBOOST),
+            "weighted": cb.CatBoostClassifier(auto_class_weights="Balanced", **CATBOOST),
+            "threshold tuned": tuned(cb.CatBoostClassifier(**CATBOOST)),
+            "focal": cb.CatBoostClassifier(loss_function="Focal:focal_alpha=0.75;focal_gamma=2.0", **CATBOOST),
+            **ours(ASTraCatBoostClassifier, CATBOOST),
+        }
+    return ablation()
 
 
-def ablation_methods() -> dict[str, Method]:
+def ablation() -> dict[str, Any]:
     """LightGBM only: which part of the method does it."""
-    import lightgbm as lgb
-
-    from astralearn.boosting import ASTraLGBMClassifier as Ours
-
+    own = ASTraLGBMClassifier
+    fast = {"slope_rate_min": 1.0, "slope_rate_max": 50.0}
     return {
-        "default, max_delta_step=1": lambda _: lgb.LGBMClassifier(max_delta_step=1.0, **LIGHTGBM),
-        "weighted, max_delta_step=1": lambda _: lgb.LGBMClassifier(is_unbalance=True, max_delta_step=1.0, **LIGHTGBM),
-        "default, learning_rate=0.1/7.4": lambda _: lgb.LGBMClassifier(learning_rate=0.1 / 7.4, **LIGHTGBM),
-        "BCE, our start and curvature": lambda _: Ours(loss="bce", activation="sigmoid", **LIGHTGBM),
-        "ASTra, start=0": lambda _: Ours(loss="bce", start=0.0, **LIGHTGBM),
-        "ASTra, fixed slope": lambda _: Ours(loss="bce", learnable=False, **LIGHTGBM),
-        "ASTra, slope rate 1 to 50": lambda _: Ours(loss="bce", slope_rate_min=1.0, slope_rate_max=50.0, **LIGHTGBM),
-        "ASTra, tau_init=0.05": lambda _: Ours(loss="bce", tau_init=0.05, **LIGHTGBM),
-        "GMN-ASTra, fixed slope": lambda _: Ours(learnable=False, **LIGHTGBM),
-        "GMN-ASTra, slope rate 1 to 50": lambda _: Ours(slope_rate_min=1.0, slope_rate_max=50.0, **LIGHTGBM),
-        "GMN-ASTra, tau_init=0.05": lambda _: Ours(tau_init=0.05, **LIGHTGBM),
-        "balanced_accuracy": lambda _: Ours(loss="balanced_accuracy", activation="sigmoid", **LIGHTGBM),
-        "MCC": lambda _: Ours(loss="mcc", activation="sigmoid", **LIGHTGBM),
-        "F1": lambda _: Ours(loss="f1", activation="sigmoid", **LIGHTGBM),
+        "default, max_delta_step=1": lgb.LGBMClassifier(max_delta_step=1.0, **LIGHTGBM),
+        "weighted, max_delta_step=1": lgb.LGBMClassifier(is_unbalance=True, max_delta_step=1.0, **LIGHTGBM),
+        "default, learning_rate=0.1/7.4": lgb.LGBMClassifier(learning_rate=0.1 / 7.4, **LIGHTGBM),
+        "BCE, our start and curvature": own(loss="bce", activation="sigmoid", **LIGHTGBM),
+        "ASTra, start=0": own(loss="bce", start=0.0, **LIGHTGBM),
+        "ASTra, fixed slope": own(loss="bce", learnable=False, **LIGHTGBM),
+        "ASTra, slope rate 1 to 50": own(loss="bce", **fast, **LIGHTGBM),
+        "ASTra, tau_init=0.05": own(loss="bce", tau_init=0.05, **LIGHTGBM),
+        "GMN-ASTra, fixed slope": own(learnable=False, **LIGHTGBM),
+        "GMN-ASTra, slope rate 1 to 50": own(**fast, **LIGHTGBM),
+        "GMN-ASTra, tau_init=0.05": own(tau_init=0.05, **LIGHTGBM),
+        "balanced_accuracy": own(loss="balanced_accuracy", activation="sigmoid", **LIGHTGBM),
+        "MCC": own(loss="mcc", activation="sigmoid", **LIGHTGBM),
+        "F1": own(loss="f1", activation="sigmoid", **LIGHTGBM),
     }
 
 
-METHODS = {"lightgbm": lightgbm_methods, "xgboost": xgboost_methods, "catboost": catboost_methods, "ablation": ablation_methods}
+LIBRARIES = ("LightGBM", "XGBoost", "CatBoost")
+ABLATION = "ablation"
+Results = dict[str, list[Record]]  # by library
 
 
-def run(library: str, out: Path, repetitions: int, problems: list[str], methods: list[str] | None) -> None:
-    done = {tuple(row[k] for k in FIELDS[:5]) for row in read([out])} if out.exists() else set()
-    with out.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if not done:
-            writer.writeheader()
-        for name in problems:
-            problem = load(name)
-            for repetition in range(repetitions):
-                rows = problem.draw(repetition)
-                X, y = np.asarray(problem.X[rows], np.float64), problem.y[rows].astype(int)
-                for fold, (train, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(X, y)):
-                    for method, make in METHODS[library]().items():
-                        key = (library, name, method, str(repetition), str(fold))
-                        if key not in done and (methods is None or method in methods):
-                            writer.writerow(dict(zip(FIELDS, [*key, *one(make(y[train]), X, y, train, test)], strict=True)))
-                            file.flush()
+def run_all(directory: Path) -> None:
+    """One resumable study per library; each that is complete goes into the CSV file."""
+    problems = [load(name) for name in PROBLEMS]
+    results: Results = {}
+    for library in (*LIBRARIES, ABLATION):
+        methods = [Method(name, estimator) for name, estimator in estimators(library).items()]
+        plan = Plan(problems, methods, folds=FOLDS, repetitions=REPETITIONS)
+        results[library] = run(plan, directory / f"{library}.sqlite", n_jobs=1, progress=lambda p: print(*p, flush=True))
+        write(results)
 
 
-def one(model: Any, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> list[str]:
-    begun = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            model.fit(X[train], y[train])
-            said = np.asarray(model.predict(X[test])).astype(int).ravel()
-        except ValueError:  # TunedThresholdClassifierCV refuses constant scores: a miss
-            said = np.zeros(len(test), int)
-        seconds = time.perf_counter() - begun
-    counts = hard_confusion(np.where(said == 1, 1.0, -1.0), y[test])
-    scores = [float(v) for v in (counts.g_mean, counts.mcc, counts.fnr, counts.fpr)]
-    return [f"{v:.6g}" for v in [*scores, seconds, getattr(model, "slope_", float("nan"))]]
+def write(results: Results) -> None:
+    names = [field.name for field in fields(Record)]
+    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["library", *names])
+        for library, records in results.items():
+            writer.writerows([library, *(_short(getattr(record, name)) for name in names)] for record in records)
 
 
-def read(paths: list[Path]) -> list[dict[str, str]]:
-    return [row for path in paths for row in csv.DictReader(path.open())]
+def _short(value: Any) -> Any:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else value
 
 
-def table(paths: list[Path]) -> None:
-    rows = read(paths)
-    for library in dict.fromkeys(row["library"] for row in rows):
-        mine = [row for row in rows if row["library"] == library]
-        methods = list(dict.fromkeys(row["method"] for row in mine))
-        problems = [name for name in [*PAPER, *OTHERS] if any(row["problem"] == name for row in mine)]
-        folds = min(max(int(row["repetition"]) for row in mine if row["problem"] == name) for name in problems) + 1
-        mine = [row for row in mine if int(row["repetition"]) < folds]  # as many repetitions as every problem has
-        print(
-            f"\n### {library} ({folds}×{FOLDS}CV, G-Mean / MCC)\n\n| problem | "
-            + " | ".join(methods)
-            + " |\n|---" * 1
-            + "|---" * len(methods)
-            + "|"
-        )
-        means = np.asarray([[mean(mine, name, method) for method in methods] for name in problems])
-        for name, of_problem in zip(problems, means, strict=True):
-            best = of_problem.max(axis=0)
-            cells = [
-                " / ".join(f"**{v:.3f}**" if v >= b - 5e-4 else f"{v:.3f}" for v, b in zip(pair, best, strict=True)) for pair in of_problem
-            ]
-            print(f"| {name} | " + " | ".join(cells) + " |")
-        in_paper = np.asarray([name in PAPER for name in problems])
-        for label, part in (("mean of Table 1's", means[in_paper]), ("mean of the others", means[~in_paper]), ("mean of all", means)):
-            if len(part):
-                print(f"| {label} | " + " | ".join(f"{g:.3f} / {m:.3f}" for g, m in part.mean(axis=0)) + " |")
-        ranks = [[mean_rank(means[:, :, score], j) for score in (0, 1)] for j in range(len(methods))]
-        print("| mean rank | " + " | ".join(f"{g:.1f} / {m:.1f}" for g, m in ranks) + " |")
-        seconds = [np.mean([float(r["seconds"]) for r in mine if r["method"] == method]) for method in methods]
-        print("| seconds per fit | " + " | ".join(f"{s:.2f}" for s in seconds) + " |")
+def read() -> Results:
+    results: Results = {}
+    with RESULTS.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            library, problem, method, error = (row.pop(name) for name in ("library", "problem", "method", "error"))
+            precision, seconds = row.pop("average_precision"), row.pop("fit_seconds")
+            counts = {name: int(value) for name, value in row.items()}
+            record = Record(
+                problem, method, **counts,
+                average_precision=float(precision) if precision else None, fit_seconds=float(seconds), error=error or None,
+            )  # fmt: skip
+            results.setdefault(library, []).append(record)
+    return results
 
 
-def mean(rows: list[dict[str, str]], problem: str, method: str) -> tuple[float, float]:
-    of = [row for row in rows if row["problem"] == problem and row["method"] == method]
-    return float(np.mean([float(r["g_mean"]) for r in of])), float(np.mean([float(r["mcc"]) for r in of]))
+def page(results: Results) -> str:
+    """The tables of every study that is complete, in Markdown."""
+    tables = [library_table(library, results[library]) for library in LIBRARIES if library in results]
+    if ABLATION in results:
+        tables.append(ablation_table([*results["LightGBM"], *results[ABLATION]]))
+    return "\n".join(to_markdown(table).replace("## ", "### ", 1) for table in tables)
 
 
-def mean_rank(scores: np.ndarray, column: int) -> float:
-    """1 is best; ties share."""
-    from scipy.stats import rankdata
+def library_table(library: str, records: Sequence[Record]) -> Table:
+    methods = list(dict.fromkeys(record.method for record in records))
+    means = {score: _means(records, methods, score) for score in SCORES}
+    rows = [[problem, *_marked(records, problem)] for problem in PROBLEMS]
+    for label, part in PARTS.items():
+        rows.append([label, *_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}")])
+    rows.append(["mean rank", *_pairs([rankdata(-means[score].round(6), axis=1).mean(axis=0) for score in SCORES], "{:.1f}")])
+    rows.append([f"{OURS}: better, worse", *_pairs([_against(records, methods, score) for score in SCORES], "{}")])
+    rows.append(["folds missed by an error", *(str(sum(r.error is not None for r in records if r.method == m)) for m in methods)])
+    return Table(f"{library} ({REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["problem", *methods], rows)
 
-    return float(np.mean([rankdata(-row.round(6))[column] for row in scores]))
+
+def ablation_table(records: Sequence[Record]) -> Table:
+    tuned_or_focal = ("threshold tuned", "focal")
+    methods = [name for name in dict.fromkeys(record.method for record in records) if name not in tuned_or_focal]
+    means = {score: _means(records, methods, score) for score in SCORES}
+    parts = [_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}") for part in PARTS.values()]
+    rows = [list(row) for row in zip(methods, *parts, strict=True)]
+    return Table(f"Parts of the method (LightGBM, {REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["method", *PARTS], rows)
+
+
+def _means(records: Sequence[Record], methods: Sequence[str], score: str) -> np.ndarray:
+    """Shape (problems, methods)."""
+    found = [by_method(records, problem) for problem in PROBLEMS]
+    return np.asarray([[np.mean([getattr(record, score) for record in of[method]]) for method in methods] for of in found])
+
+
+def _marked(records: Sequence[Record], problem: str) -> list[str]:
+    """Per method both scores' means: bold the best, † what the corrected t-test tells from it."""
+    of = by_method(records, problem)
+    methods = dict.fromkeys(record.method for record in records)
+    of = {name: of[name] for name in methods}
+    texts = []
+    for score in SCORES:
+        found = standings(of, score)
+        best = max(standing.mean for standing in found.values())
+        texts.append([_one(found[name].mean, best, found[name].wins) for name in methods])
+    return [" / ".join(pair) for pair in zip(*texts, strict=True)]
+
+
+def _one(mean: float, best: float, wins: bool) -> str:
+    return f"**{mean:.3f}**" if mean >= best - 5e-4 else f"{mean:.3f}" + ("" if wins else "†")
+
+
+def _against(records: Sequence[Record], methods: Sequence[str], score: str) -> list[str]:
+    """On how many problems OURS is better and worse than each method, by the corrected t-test, Holm over the methods of a problem."""
+    better, worse = np.zeros(len(methods), int), np.zeros(len(methods), int)
+    others = [name for name in methods if name != OURS]
+    for problem in PROBLEMS:
+        of = {name: [getattr(record, score) for record in found] for name, found in by_method(records, problem).items()}
+        tests = [corrected_t_test(of[OURS], of[name], test_per_train=1 / (FOLDS - 1)) for name in others]
+        for name, test, p_value in zip(others, tests, holm([test.p_value for test in tests]), strict=True):
+            if p_value <= LEVEL:
+                (better if test.difference > 0 else worse)[methods.index(name)] += 1
+    return ["" if name == OURS else f"{b}, {w}" for name, b, w in zip(methods, better, worse, strict=True)]
+
+
+def _pairs(columns: Sequence[Sequence[Any]], form: str) -> list[str]:
+    return [" / ".join(form.format(value) for value in pair) if pair[0] != "" else "" for pair in zip(*columns, strict=True)]
+
+
+def paged(text: str, results: Results) -> str:
+    """The page with its tables made anew."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{page(results)}\n{END}{after}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    runner = verbs.add_parser("run")
-    runner.add_argument("--library", choices=list(METHODS), required=True)
-    runner.add_argument("--out", type=Path, required=True)
-    runner.add_argument("--repetitions", type=int, default=5)
-    runner.add_argument("--problems", nargs="*", default=[*PAPER, *OTHERS])
-    runner.add_argument("--methods", nargs="*", default=None)
-    shower = verbs.add_parser("table")
-    shower.add_argument("files", type=Path, nargs="+")
+    verbs.add_parser("run").add_argument("directory", type=Path)
+    verbs.add_parser("page")
     asked = parser.parse_args()
     if asked.verb == "run":
-        run(asked.library, asked.out, asked.repetitions, asked.problems, asked.methods)
+        run_all(asked.directory)
     else:
-        table(asked.files)
+        PAGE.write_text(paged(PAGE.read_text(encoding="utf-8"), read()), encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,5 @@
 import builtins
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from astralearn.datasets import load
-from astralearn.methods import LADDER, RIVALS, choose, paper_ladder
+from astralearn.methods import LADDER, RIVALS, TREES, choose, paper_ladder
 from astralearn.study import Plan, read_histories, run
 from astralearn.study.paper import METHODS, PROTOCOL, QUICK
 
@@ -30,9 +31,10 @@ def test_the_papers_ladder_validates_on_the_rows_it_is_given(protocol):
 
 def test_everything_that_is_offered_is_a_classifier():
     pytest.importorskip("imblearn")
-    pytest.importorskip("lightgbm")
+    for library in ("lightgbm", "xgboost", "catboost"):
+        pytest.importorskip(library)
     methods, absent = choose(["all"])
-    assert [m.name for m in methods] == [*LADDER, *RIVALS]
+    assert [m.name for m in methods] == [*LADDER, *TREES, *RIVALS]
     assert all(is_classifier(m.estimator) for m in methods)
     assert absent == []
 
@@ -64,8 +66,28 @@ def test_absent_packages_are_named(monkeypatch):
     assert len(absent) == 3
 
 
+def test_absent_boosting_libraries_are_named(monkeypatch):
+    for library in ("xgboost", "catboost"):
+        monkeypatch.setitem(sys.modules, library, None)
+    methods, absent = choose(["trees"])
+    assert [m.name for m in methods] == ["ASTra-LightGBM"]
+    assert absent == [f"ASTra-{name} was left out: {name.lower()} is not installed" for name in ("XGBoost", "CatBoost")]
+
+
+def test_boosted_trees_run_through_the_study(tmp_path):
+    """The contract with the three classifiers: cloned, seeded, on one core, decisions and scores of every fold."""
+    for library in ("lightgbm", "xgboost", "catboost"):
+        pytest.importorskip(library)
+    methods = choose(["trees"]).methods
+    assert all(m.estimator.get_params().get("n_jobs", m.estimator.get_params().get("thread_count")) == 1 for m in methods)
+    records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / "trees")
+    assert len(records) == 15
+    assert {record.error for record in records} == {None}
+    assert all(record.average_precision is not None for record in records)
+
+
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r"no such method: 'SVM'; there are BCE, GMN, .*and the groups ladder, rivals, all"):
+    with pytest.raises(ValueError, match=r"no such method: 'SVM'; there are BCE, GMN, .*and the groups ladder, trees, rivals, all"):
         choose(["SVM"])
 
 

@@ -85,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("data", nargs="?", default=DEFAULT, help="CSV, Parquet or ARFF file, or a name from `astralearn data list`")
     compare.add_argument("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
     compare.add_argument("--positive", metavar="VALUE", help="the target's positive value (default: the rarer of two)")
-    compare.add_argument("--methods", metavar="LIST", default="all", help="comma-separated: names, ladder, rivals, all (default: all)")
+    compare.add_argument(
+        "--methods", metavar="LIST", default="all", help="comma-separated: names, ladder, trees, rivals, all (default: all)"
+    )
     compare.add_argument("--folds", type=int, default=5)
     compare.add_argument(
         "--leave-one-positive-out", action="store_true", help="as many folds as positives: each is tested once a repetition"

@@ -1,6 +1,6 @@
-"""The methods a comparison offers: the paper's ladder, and the rivals people would use instead.
+"""The methods a comparison offers: the paper's ladder, the same on boosted trees, and the rivals people would use instead.
 
-Here names become estimators; the study only ever sees estimators. A rival whose package is absent is left out and said to be.
+Here names become estimators; the study only ever sees estimators. A method whose package is absent is left out and said to be.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ LADDER = {
     "GMN-ASTra": ("gmn", "astra"),
 }
 
+# GMN-ASTra on boosted trees instead of a network: name → (class of astralearn.boosting, what keeps it quiet and on one core).
+TREES: dict[str, tuple[str, dict[str, Any]]] = {
+    "ASTra-LightGBM": ("ASTraLGBMClassifier", {"n_jobs": 1, "verbose": -1}),
+    "ASTra-XGBoost": ("ASTraXGBClassifier", {"n_jobs": 1}),
+    "ASTra-CatBoost": ("ASTraCatBoostClassifier", {"thread_count": 1, "verbose": 0, "allow_writing_files": False, "random_state": 0}),
+}
+
 
 class Choice(NamedTuple):
     """Methods to run, and why others that were asked for cannot be."""
@@ -28,7 +35,7 @@ class Choice(NamedTuple):
 
 
 def choose(names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = None) -> Choice:
-    """Methods by name, case aside; "ladder", "rivals" and "all" stand for many. ValueError for a name nobody knows.
+    """Methods by name, case aside; "ladder", "trees", "rivals" and "all" stand for many. ValueError for a name nobody knows.
 
     epochs: of the networks; None leaves the classifier's default.
     """
@@ -50,7 +57,7 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
 
 
 def _expanded(names: Sequence[str]) -> list[str]:
-    groups = {"ladder": list(LADDER), "rivals": list(RIVALS), "all": [*LADDER, *RIVALS]}
+    groups = {"ladder": list(LADDER), "trees": list(TREES), "rivals": list(RIVALS), "all": [*LADDER, *TREES, *RIVALS]}
     known = {name.lower(): [name] for name in groups["all"]} | groups
     wanted: list[str] = []
     for name in names:
@@ -64,6 +71,8 @@ def _estimator(name: str, epochs: int | None) -> Any:
     network: dict[str, Any] = {} if epochs is None else {"epochs": epochs}
     if name in LADDER:
         return _network(*LADDER[name], **network)
+    if name in TREES:
+        return _boosted(*TREES[name])
     return RIVALS[name](**network) if RIVALS[name] is _weighted else RIVALS[name]()
 
 
@@ -71,6 +80,12 @@ def _network(loss: str, activation: str, **options: Any) -> Any:
     from astralearn import ASTraClassifier
 
     return ASTraClassifier(loss, activation, **options)
+
+
+def _boosted(kind: str, options: dict[str, Any]) -> Any:
+    from astralearn import boosting
+
+    return getattr(boosting, kind)(**options)
 
 
 def _weighted(**options: Any) -> Any:

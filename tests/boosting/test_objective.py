@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from astralearn.boosting import ASTraObjective, ConfusionObjective, Objective
+from astralearn.boosting.sweep import Rows
 from astralearn.core import LOSSES, rebalanced_logit, slope_from_raw
 from astralearn.core.confusion import signed
 
@@ -148,7 +151,7 @@ def test_shards_that_add_up_their_sums_are_exact(make, cuts):
     parts = np.split(np.arange(len(y)), list(cuts))
     workers = [make() for _ in parts]
     for gradient, curvature in expected:
-        total = sum(o.swept(y[p], x[p], w[p]).sums for o, p in zip(workers, parts, strict=True))
+        total = sum(o.swept(Rows.of(y[p], w[p]), x[p]).sums for o, p in zip(workers, parts, strict=True))
         got = [o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t) for o, p in zip(workers, parts, strict=True)]
         np.testing.assert_allclose(np.concatenate([g for g, _ in got]), gradient, rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(np.concatenate([c for _, c in got]), curvature, rtol=1e-11, atol=1e-14)
@@ -172,6 +175,35 @@ def test_threads_and_blocks_change_nothing():
 
 
 @ALL
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch):
+    """From COMPILED_ROWS float32 rows on; 150,000 rows fill one block of the compiled sweep and part of another."""
+    monkeypatch.setattr("astralearn.boosting.sweep.COMPILED_ROWS", 1000)
+    rng = np.random.default_rng(11)
+    y, x, w = (rng.random(150_000) < 0.01).astype(float), rng.normal(-1, 1, 150_000), rng.uniform(0.1, 3, 150_000)
+    one, many, double = make(n_threads=1), make(n_threads=3), make()
+    w = w if weighted else None
+    exact = double(y, x, w)
+    for mine, theirs, truth in zip(one(y, x.astype(np.float32), w), many(y, x.astype(np.float32), w), exact, strict=True):
+        assert mine.dtype == np.float32
+        np.testing.assert_array_equal(mine, theirs)
+        np.testing.assert_allclose(mine, truth, rtol=1e-4, atol=1e-5 * np.max(np.abs(truth)))
+    assert one.slope == many.slope == pytest.approx(double.slope, rel=1e-6)
+    np.testing.assert_allclose(one.counts, double.counts, rtol=1e-5)
+
+
+def test_only_large_single_precision_data_needs_jax():
+    code = (
+        "import sys, numpy as np; from astralearn.boosting import ASTraObjective;"
+        "n = {n}; ASTraObjective()((np.arange(n) % 9 == 0).astype(float), np.linspace(-1, 1, n).astype('{dtype}'));"
+        "print('jax' in sys.modules)"
+    )
+    for n, dtype, expected in ((10_000, "float32", "False"), (300_000, "float64", "False"), (300_000, "float32", "True")):
+        done = subprocess.run([sys.executable, "-c", code.format(n=n, dtype=dtype)], check=True, capture_output=True, text=True)
+        assert done.stdout.strip() == expected, (n, dtype)
+
+
+@ALL
 def test_pickle_and_clone(make):
     y, x, w = rows(seed=8)
     objective = make()
@@ -183,6 +215,28 @@ def test_pickle_and_clone(make):
     fresh = clone(objective, safe=False)
     assert len(fresh.slope_path) == 1
     assert len(objective.slope_path) == 3
+
+
+@ALL
+def test_labels_and_weights_may_change_in_place(make):
+    """They are kept between rounds, but never taken for unchanged."""
+    y, x, w = rows(seed=12)
+    objective = make(learnable=False)
+    objective.round(y, x, w)
+    y[:], w[0] = y[::-1].copy(), 7.0
+    for mine, theirs in zip(objective.round(y, x, w), make(learnable=False).round(y, x, w), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for mine, theirs in zip(objective.round(y, x), make(learnable=False).round(y, x), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    with pytest.raises(ValueError, match="of one length"):
+        objective.round(y, x[:-1])
+
+
+def test_pickles_hold_no_training_data():
+    objective = ASTraObjective()
+    y = np.arange(100_000) % 2
+    objective(y, np.linspace(-1, 1, 100_000))
+    assert len(pickle.dumps(objective)) < 10_000
 
 
 def test_equal_scores_begin_a_new_training():

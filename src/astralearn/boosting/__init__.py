@@ -39,5 +39,5 @@ def __getattr__(name: str) -> Any:
     try:
         importlib.import_module(library)
     except ImportError as error:
-        raise ImportError(f"{name} needs {library}: pip install 'astralearn[boosting]'") from error
+        raise ImportError(f"{name} needs {library}: pip install 'astralearn[boosting]'", name=library) from error
     return getattr(importlib.import_module(f"{__name__}.{library}"), name)

@@ -19,6 +19,7 @@ from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import LEAST_CURVATURE, Objective
 from astralearn.boosting.scores import SCORES, known, score_value
+from astralearn.boosting.sweep import Rows
 
 # The key of a CatBoost model's metadata that holds labels and slope.
 _METADATA = "astralearn_state"
@@ -37,32 +38,13 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
     ("soft_g_mean" is the default); CatBoost's own metrics go into `custom_metric`. Python objectives need task_type="CPU".
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "gmn",
-        activation: str = "astra",
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        start: float | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        # Kept among CatBoost's own, which get_params, set_params, clone and pickle read.
-        own = (loss, activation, tau_init, learnable, slope_rate_min, slope_rate_max, start)
-        self._init_params.update(zip(OWN_PARAMETERS, own, strict=True))
+    def _keep(self, own: dict[str, Any]) -> None:
+        self._init_params.update(own)  # which CatBoost's get_params, set_params, clone and pickle read
 
     def __getattr__(self, name: str) -> Any:
         if name in OWN_PARAMETERS and "_init_params" in self.__dict__:
             return self._init_params.get(name, OWN_PARAMETERS[name])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(
         self, X: Any, y: Any = None, *, sample_weight: Any = None, baseline: Any = None, eval_set: Any = None, **fit_params: Any
@@ -171,13 +153,13 @@ class _Rounds:
     def advance(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None) -> None:
         """From all rows, the factors and the slope for the blocks of the next tree; then the slope moves."""
         self.slope = self.objective.slope
-        self.factors = self.objective.advance(self.objective.swept(y, x, weight).sums)
+        self.factors = self.objective.advance(self.objective.swept(Rows.of(y, weight), x).sums)
 
     def calc_ders_range(self, approxes: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         self.advanced = False
         weight = None if weights is None else np.asarray(weights, np.float64)
-        rows = self.objective.swept(np.asarray(targets, np.float64), np.asarray(approxes, np.float64), weight, slope=self.slope)
-        gradient, curvature = rows.scaled(*self.factors)
+        rows = Rows.of(np.asarray(targets, np.float64), weight)
+        gradient, curvature = self.objective.swept(rows, np.asarray(approxes, np.float64), slope=self.slope).scaled(*self.factors)
         curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
         return np.column_stack([-gradient, -curvature])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -13,27 +14,47 @@ from astralearn.boosting.start import start_score
 from astralearn.core import rebalanced_logit, threshold
 from astralearn.core.confusion import right_and_wrong
 
-# The parameters that astralearn adds to a library's own, with their defaults.
-OWN_PARAMETERS: dict[str, Any] = {
-    "loss": "gmn",
-    "activation": "astra",
-    "tau_init": 0.25,
-    "learnable": True,
-    "slope_rate_min": 0.01,
-    "slope_rate_max": 0.5,
-    "start": None,
-}
-
 
 class RebalancedBoosting:
-    """Mixin: `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z, `decision_function` is g.
+    """Mixin, to stand before a library's classifier: keeps astralearn's parameters and hands on the library's own.
+
+    `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z, `decision_function` is g.
 
     Fitted state that is not in the library's model: labels_ (which class is 1) and slope_path_ (b before the first round and after
     each), kept in `_state`. A prediction from k trees takes slope_path_[k].
     """
 
+    loss: str
+    activation: str
+    start: float | None
     _labels: MinorityLabels
     _slope_path: list[float]
+
+    def __init__(
+        self,
+        *,
+        loss: str = "gmn",
+        activation: str = "astra",
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        slope_rate_min: float = 0.01,
+        slope_rate_max: float = 0.5,
+        start: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        own = (loss, activation, tau_init, learnable, slope_rate_min, slope_rate_max, start)
+        self._keep(dict(zip(OWN_PARAMETERS, own, strict=True)))
+
+    def _keep(self, own: dict[str, Any]) -> None:
+        """Where scikit-learn's get_params, set_params and clone find them."""
+        for name, value in own.items():
+            setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.classifier_tags.multi_class = tags.classifier_tags.multi_label = False
+        return tags
 
     @property
     def minority_class_(self) -> Any:
@@ -62,16 +83,16 @@ class RebalancedBoosting:
         return self._slope_path[max(0, min(trees, len(self._slope_path) - 1))]
 
     def _new_objective(self, n_threads: int | None, scale_pos_weight: float = 1.0) -> Objective:
-        options = {name: getattr(self, name) for name in OWN_PARAMETERS if name not in ("loss", "activation", "start")}
-        return make_objective(self.loss, self.activation, n_threads=n_threads, scale_pos_weight=scale_pos_weight, **options)  # type: ignore[attr-defined]
+        options: Any = {name: getattr(self, name) for name in OWN_PARAMETERS if name not in ("loss", "activation", "start")}
+        return make_objective(self.loss, self.activation, n_threads=n_threads, scale_pos_weight=scale_pos_weight, **options)
 
     def _start(self, y: np.ndarray, sample_weight: Any, slope: float) -> float:
-        if self.start is not None:  # type: ignore[attr-defined]
-            return float(self.start)  # type: ignore[attr-defined]
+        if self.start is not None:
+            return float(self.start)
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weight is not None and weight.shape != y.shape:
             raise ValueError(f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}")
-        return start_score(self.loss, y, weight, slope)  # type: ignore[attr-defined]
+        return start_score(self.loss, y, weight, slope)
 
     def _decided(self, x: np.ndarray) -> np.ndarray:
         return self._labels.from_binary(x >= 0)
@@ -97,6 +118,14 @@ class RebalancedBoosting:
         plain = json.loads(text)
         self._labels = MinorityLabels.from_plain(plain)
         self._slope_path = [float(b) for b in plain["slope_path"]]
+
+
+# The parameters that astralearn adds to a library's own, with their defaults.
+OWN_PARAMETERS: dict[str, Any] = {
+    name: parameter.default
+    for name, parameter in inspect.signature(RebalancedBoosting.__init__).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
 
 
 def continue_slope(objective: Objective, earlier: Any) -> None:

@@ -34,32 +34,6 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
     is the default where `eval_set` is given). A per-row `init_score` is passed on and, as in LightGBM, is not part of predictions.
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "gmn",
-        activation: str = "astra",
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        start: float | None = None,
-        **kwargs: Any,
-    ) -> None:
-        self.loss = loss
-        self.activation = activation
-        self.tau_init = tau_init
-        self.learnable = learnable
-        self.slope_rate_min = slope_rate_min
-        self.slope_rate_max = slope_rate_max
-        self.start = start
-        super().__init__(**kwargs)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _process_params(self, stage: str) -> dict[str, Any]:
         # "loss" is LightGBM's alias of "objective": our parameters must not reach it.
         plain = copy.copy(self)

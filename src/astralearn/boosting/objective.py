@@ -16,16 +16,27 @@ their linearisation in (TP, TN).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 
 from astralearn.boosting.slope_learner import SlopeLearner
-from astralearn.boosting.sweep import Sweep, sweep
+from astralearn.boosting.sweep import Rows, Sweep, sweep
 from astralearn.core import LOSSES, SoftConfusion
 
 # A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
 LEAST_CURVATURE = 1e-16
+
+
+class Options(TypedDict, total=False):
+    """Keywords of every objective, explained in `Objective`, which has their defaults."""
+
+    tau_init: float
+    learnable: bool
+    slope_rate_min: float
+    slope_rate_max: float
+    scale_pos_weight: float
+    n_threads: int | None
 
 
 class Objective:
@@ -82,6 +93,10 @@ class Objective:
             maximum=self.slope_rate_max,
         )
         self.counts: SoftConfusion | None = None
+        self._kept: tuple[np.ndarray, np.ndarray | None, Rows] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}  # the training data
 
     @property
     def slope(self) -> float:
@@ -118,18 +133,18 @@ class Objective:
         add_up: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """As calling it, for one of several workers: `add_up` sums six numbers over all of them, and each one's rows are exact."""
-        y, x, weight = self._checked(y_true, y_pred, sample_weight)
-        rows = self.swept(y, x, weight)
-        gradient, curvature = rows.scaled(*self.advance(rows.sums if add_up is None else add_up(rows.sums)))
-        curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
+        x = _scores(y_pred)
+        rows = self._rows(y_true, x, sample_weight)
+        found = self.swept(rows, x)
+        gradient, curvature = found.scaled(*self.advance(found.sums if add_up is None else add_up(found.sums)))
+        curvature += LEAST_CURVATURE if rows.weight is None else LEAST_CURVATURE * rows.weight
         return gradient, curvature
 
-    def swept(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, *, slope: float | None = None) -> Sweep:
+    def swept(self, rows: Rows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
         """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""
         return sweep(
-            y,
+            rows,
             x,
-            weight,
             self.slope if slope is None else slope,
             coupled=self.loss != "bce",
             with_slope=self.learner.learnable,
@@ -149,7 +164,8 @@ class Objective:
         """J at the current slope: what the rounds bring down. Changes nothing."""
         from astralearn.core import rebalanced_logit
 
-        y, x, weight = self._checked(y_true, y_pred, sample_weight)
+        x = _scores(y_pred)
+        y, weight = _labels(y_true, x, sample_weight)
         return float(LOSSES[self.loss].value(rebalanced_logit(x, self.slope, xp=np), y, weight, xp=np))
 
     def _pulls(self, counts: SoftConfusion, total: float) -> tuple[float, float]:
@@ -161,20 +177,16 @@ class Objective:
         by_tp, by_tn = partials(counts)
         return -float(by_tn), -float(by_tp)
 
-    def _checked(
-        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        x = np.asarray(y_pred)
-        x = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
-        y = np.asarray(y_true, dtype=x.dtype)
-        if x.ndim != 1 or y.shape != x.shape:
-            raise ValueError(f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}")
-        if np.count_nonzero(y == 1) + np.count_nonzero(y == 0) != y.size:
-            raise ValueError(f"y_true must be 0 or 1; found {y[(y != 0) & (y != 1)][0]}")
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
-        if weight is not None and weight.shape != x.shape:
-            raise ValueError(f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}")
-        return y, x, weight
+    def _rows(self, y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None) -> Rows:
+        """Labels and weights are looked at once per training: the next rounds only find them unchanged."""
+        if self._kept is not None:
+            y, weight, rows = self._kept
+            if x.dtype == y.dtype and x.shape == y.shape and _same(y, y_true) and _same(weight, sample_weight):
+                return rows
+        y, weight = _labels(y_true, x, sample_weight)
+        rows = Rows.of(y, weight)
+        self._kept = np.array(y), None if weight is None else np.array(weight), rows
+        return rows
 
 
 class ASTraObjective(Objective):
@@ -191,26 +203,8 @@ class ASTraObjective(Objective):
     ([0.5, -0.5], [0.25, 0.25])
     """
 
-    def __init__(
-        self,
-        *,
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        scale_pos_weight: float = 1.0,
-        n_threads: int | None = None,
-    ) -> None:
-        super().__init__(
-            "bce",
-            activation="astra",
-            tau_init=tau_init,
-            learnable=learnable,
-            slope_rate_min=slope_rate_min,
-            slope_rate_max=slope_rate_max,
-            scale_pos_weight=scale_pos_weight,
-            n_threads=n_threads,
-        )
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__("bce", activation="astra", **options)
 
 
 class ConfusionObjective(Objective):
@@ -226,40 +220,42 @@ class ConfusionObjective(Objective):
     [0.1667, 0.1667, 0.1667, -0.5]
     """
 
-    def __init__(
-        self,
-        loss: str = "gmn",
-        *,
-        activation: str = "sigmoid",
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        scale_pos_weight: float = 1.0,
-        n_threads: int | None = None,
-    ) -> None:
+    def __init__(self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Unpack[Options]) -> None:
         of_counts = [name for name, entry in LOSSES.items() if entry.partials is not None]
         if loss not in of_counts:
             raise ValueError(f"loss must be one of {', '.join(of_counts)}; found {loss!r}")
-        super().__init__(
-            loss,
-            activation=activation,
-            tau_init=tau_init,
-            learnable=learnable,
-            slope_rate_min=slope_rate_min,
-            slope_rate_max=slope_rate_max,
-            scale_pos_weight=scale_pos_weight,
-            n_threads=n_threads,
-        )
+        super().__init__(loss, activation=activation, **options)
 
 
-def make_objective(loss: str, activation: str, **options: float | bool | None) -> Objective:
+def make_objective(loss: str, activation: str, **options: Unpack[Options]) -> Objective:
     """The objective of one of the paper's methods, by the names that estimators use."""
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}; found {loss!r}")
-    return Objective(loss, activation=activation, **options)  # type: ignore[arg-type]
+    return Objective(loss, activation=activation, **options)
 
 
 def _all_equal(x: np.ndarray) -> bool:
     x = np.asarray(x)
     return x.size > 0 and bool(x[0] == x[-1]) and bool((x == x[0]).all())
+
+
+def _scores(y_pred: np.ndarray) -> np.ndarray:
+    x = np.asarray(y_pred)
+    return x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
+
+
+def _labels(y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Checked, in the dtype of the scores."""
+    y = np.asarray(y_true, dtype=x.dtype)
+    if x.ndim != 1 or y.shape != x.shape:
+        raise ValueError(f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}")
+    if np.count_nonzero(y == 1) + np.count_nonzero(y == 0) != y.size:
+        raise ValueError(f"y_true must be 0 or 1; found {y[(y != 0) & (y != 1)][0]}")
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
+    if weight is not None and weight.shape != x.shape:
+        raise ValueError(f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}")
+    return y, weight
+
+
+def _same(kept: np.ndarray | None, given: np.ndarray | None) -> bool:
+    return given is None if kept is None else given is not None and np.array_equal(kept, given)

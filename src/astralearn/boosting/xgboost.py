@@ -33,38 +33,6 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
     SCORES (shown as 1 − score where more is better, since XGBoost minimises custom metrics) beside XGBoost's own.
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "gmn",
-        activation: str = "astra",
-        tau_init: float = 0.25,
-        learnable: bool = True,
-        slope_rate_min: float = 0.01,
-        slope_rate_max: float = 0.5,
-        start: float | None = None,
-        objective: Any = "binary:logistic",
-        **kwargs: Any,
-    ) -> None:
-        self.loss = loss
-        self.activation = activation
-        self.tau_init = tau_init
-        self.learnable = learnable
-        self.slope_rate_min = slope_rate_min
-        self.slope_rate_max = slope_rate_max
-        self.start = start
-        super().__init__(objective=objective, **kwargs)
-
-    def _more_tags(self) -> dict[str, bool]:
-        tags: dict[str, bool] = super()._more_tags()
-        tags["multilabel"] = False
-        return tags
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def get_xgb_params(self) -> dict[str, Any]:
         """As XGBClassifier, without the parameters that XGBoost does not know."""
         return {name: value for name, value in super().get_xgb_params().items() if name not in OWN_PARAMETERS}

@@ -6,8 +6,9 @@ millions of rows is swept once per round (boosting), the sweep below shares them
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,13 +16,11 @@ from astralearn.core.curve import threshold
 from astralearn.core.derivatives import rebalanced_logit_db_offset
 from astralearn.core.inputs import Array
 
-BUFFERS = 8
-
 # ŷ is taken from a series where the odds p, or s, are below these: double and single precision. The next term is lost in rounding.
 _SMALL_ODDS, _SMALL_S = (1e-4, 1e-2), (1e-3, 1e-2)
 
 # Above this slope, e^{−s} rounds to 1 at odds that are not small, and 1 − e^{−s} needs a series in s too.
-_STEEP = 50.0
+STEEP = 50.0
 
 # Beyond this logit the odds b e^{bx} stop: 1 beside them is lost in either precision, and float32 still holds b = 1e6 times e^60.
 _LARGEST_LOGIT = 60.0
@@ -37,10 +36,39 @@ class RowTerms(NamedTuple):
     wrong: Array  # z
     pull: Array  # z ∂g/∂x: the row's gradient of −ln(1 − z)
     steepness: Array  # ∂g/∂x, in [1, b]; the number 1 for the plain sigmoid
-    slope_pull: Array | None  # z ∂g/∂b; None where the slope is fixed
+    slope_pull: Array  # z ∂g/∂b; the number 0 for the plain sigmoid
 
 
-def row_terms(x: Array, b: float, *, with_slope: bool, buffers: Array | None = None) -> RowTerms:
+class SlopeNumbers(NamedTuple):
+    """What the terms need of b, in double precision and before any row is looked at."""
+
+    b: float
+    shift: float  # ln(b)/b
+    odds: float  # τ/(1 − τ)
+    offset: float  # (∂s₀/∂b)/τ
+
+
+@functools.lru_cache(maxsize=16)  # CatBoost asks for the same slope a hundred times a round
+def slope_numbers(b: float) -> SlopeNumbers:
+    """Of a slope b ≥ 1."""
+    tau = float(threshold(b, xp=np))
+    return SlopeNumbers(b, math.log(b) / b, tau / (1.0 - tau), rebalanced_logit_db_offset(b))
+
+
+def plain_row_terms(x: Array, *, xp: Any) -> RowTerms:
+    """Of the plain sigmoid, z = σ(x).
+
+    >>> plain_row_terms(np.asarray([-1.0, 0.0, 1.0]), xp=np).pull.round(4).tolist()
+    [0.2689, 0.5, 0.7311]
+    """
+    largest = _LARGEST_EXPONENT[_precision(x)]
+    odds = xp.exp(xp.clip(x, -largest, largest))
+    right = 1.0 / (1.0 + odds)
+    wrong = odds * right
+    return RowTerms(right, wrong, wrong, 1.0, 0.0)
+
+
+def row_terms(x: Array, at: SlopeNumbers, *, steep: bool, xp: Any) -> RowTerms:
     """1 − z, z, z ∂g/∂x, ∂g/∂x and z ∂g/∂b of rows labelled 0.
 
     With p = b e^{bx}, v = 1 − ŷ = e^{−s}, o = τ/(1−τ) and D = ŷ + o v, Eqs. 4–6 read
@@ -50,68 +78,41 @@ def row_terms(x: Array, b: float, *, with_slope: bool, buffers: Array | None = N
     in which nothing cancels: s = max(ln(1 + p)/b, x + ln(b)/b), whose second entry takes over where p stops, and ŷ = 1 − v but for
     small p, where it is p/b·(1 − c₁p + c₂p²), and small s, where it is s − s²/2 + ….
 
-    NumPy only, and in place: fresh temporaries would cost more than the arithmetic, because the allocator hands their pages back after
-    every block. The terms live in `buffers`, shape (BUFFERS, *x.shape), until these are used again.
+    x: scores, any shape, float32 or float64 (kept). at: of one slope. steep: whether that slope is above STEEP; said apart, so that a
+    compiler may know it while the numbers change. Every term is finite for finite x. Errors against each term's
+    largest value: 1e-11 (float64), 1e-4 (float32, whose b·x alone rounds that far).
 
-    x: scores, any shape, float32 or float64 (kept). b: slope ≥ 1, one number. Every term is finite for finite x. Errors
-    against each term's largest value: 1e-11 (float64), 1e-4 (float32, whose b·x alone rounds that far).
-
-    >>> import numpy as np
-    >>> row_terms(np.asarray([-1.0, 0.0, 1.0]), 1.0, with_slope=False).pull.round(4).tolist()
+    >>> row_terms(np.asarray([-1.0, 0.0, 1.0]), slope_numbers(1.0), steep=False, xp=np).pull.round(4).tolist()
     [0.2689, 0.5, 0.7311]
     """
-    double = x.dtype == np.float64
-    odds, s, sigma, v, y_hat, share, pull, wrong = np.empty((BUFFERS, *x.shape), x.dtype) if buffers is None else buffers[:BUFFERS]
-    if b == 1.0 and not with_slope:
-        largest = _LARGEST_EXPONENT[0 if double else 1]
-        np.exp(np.clip(x, -largest, largest, out=odds), out=odds)
-        right = np.divide(1.0, np.add(odds, 1.0, out=v), out=v)
-        np.multiply(odds, right, out=wrong)
-        return RowTerms(right, wrong, wrong, 1.0, None)
+    b, shift, odds_at_zero, offset = at
     a = 1.0 / b
-    np.clip(np.multiply(x, b, out=odds), -_LARGEST_LOGIT, _LARGEST_LOGIT, out=odds)
-    np.multiply(np.exp(odds, out=odds), b, out=odds)
-    np.add(odds, 1.0, out=s)
-    np.divide(odds, s, out=sigma)
-    np.multiply(np.log(s, out=s), a, out=s)
-    np.maximum(s, np.add(x, math.log(b) * a, out=v), out=s)
-    np.exp(np.negative(s, out=v), out=v)
-    _complement(odds, s, v, b, double, out=y_hat, spare=(share, pull))
-    tau = float(threshold(b, xp=np))
-    tail = np.multiply(v, tau / (1.0 - tau), out=v)
-    np.divide(1.0, np.add(y_hat, tail, out=share), out=share)
-    right = np.multiply(tail, share, out=v)
-    np.multiply(sigma, share, out=pull)
-    np.multiply(y_hat, share, out=wrong)
-    steepness = np.divide(sigma, y_hat, out=y_hat)
-    slope_pull = None
-    if with_slope:
-        slope_pull = np.multiply(np.add(x, a, out=odds), pull, out=odds)
-        slope_pull -= np.multiply(s, share, out=s)
-        slope_pull *= a
-        slope_pull -= np.multiply(wrong, rebalanced_logit_db_offset(b), out=s)
-    return RowTerms(right, wrong, pull, steepness, slope_pull)
+    p = b * xp.exp(xp.clip(b * x, -_LARGEST_LOGIT, _LARGEST_LOGIT))
+    from_one = 1.0 + p
+    s = xp.maximum(a * xp.log(from_one), x + shift)
+    v = xp.exp(-s)
+    y_hat = _complement(p, s, v, a, steep, _precision(x), xp)
+    tail = odds_at_zero * v
+    share = 1.0 / (y_hat + tail)
+    sigma = p / from_one
+    pull = sigma * share
+    wrong = y_hat * share
+    slope_pull = a * ((x + a) * pull - s * share) - offset * wrong
+    return RowTerms(tail * share, wrong, pull, sigma / y_hat, slope_pull)
 
 
-def _complement(odds: Array, s: Array, v: Array, b: float, double: bool, *, out: Array, spare: tuple[Array, Array]) -> None:
-    """ŷ = 1 − v into `out`, from a series where that rounds too far."""
-    small_odds, small_s = (limits[0 if double else 1] for limits in (_SMALL_ODDS, _SMALL_S))
-    a = 1.0 / b
-    t, series = spare
-    np.subtract(1.0, v, out=out)
-    if b > _STEEP:
-        np.minimum(s, small_s, out=t)
-        _polynomial(t, (1.0, -0.5, 1.0 / 6.0, -1.0 / 24.0), out=series)
-        np.copyto(out, series, where=s < small_s)
-    np.minimum(odds, small_odds, out=t)
-    _polynomial(t, (a, -0.5 * a * (1.0 + a), a * (1.0 + a) * (2.0 + a) / 6.0), out=series)
-    np.copyto(out, series, where=odds < small_odds)
+def _complement(p: Array, s: Array, v: Array, a: Any, steep: bool, precision: int, xp: Any) -> Array:
+    """ŷ = 1 − v, from a series where that rounds too far."""
+    small_odds, small_s = _SMALL_ODDS[precision], _SMALL_S[precision]
+    y_hat = 1.0 - v
+    if steep:
+        t = xp.clip(s, 0.0, small_s)
+        y_hat = xp.where(s < small_s, t * (1.0 - t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 24.0)))), y_hat)
+    t = xp.clip(p, 0.0, small_odds)
+    series = a * t * (1.0 - (0.5 * (1.0 + a)) * t * (1.0 - ((2.0 + a) / 3.0) * t))
+    return xp.where(p < small_odds, series, y_hat)
 
 
-def _polynomial(t: Array, coefficients: tuple[float, ...], *, out: Array) -> None:
-    """t(c₀ + t(c₁ + …)) into `out`."""
-    out.fill(coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        out *= t
-        out += coefficient
-    out *= t
+def _precision(x: Array) -> int:
+    """0 for double, 1 for single."""
+    return 0 if x.dtype == np.float64 else 1

@@ -21,7 +21,10 @@ from astralearn.study.splits import make_splits
 from astralearn.study.store import Key, Store, read_records
 from astralearn.study.unit import Unit, run_unit, units
 
-PACKAGES = ("astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch", "imbalanced-learn", "lightgbm", "joblib")
+PACKAGES = (
+    "astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch", "imbalanced-learn", "lightgbm", "xgboost",
+    "catboost", "joblib",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
