@@ -7,14 +7,14 @@ import pytest
 from sklearn.base import is_classifier
 
 from astralearn.datasets import load
-from astralearn.methods import LADDER, RIVALS, TREES, choose, paper_ladder
+from astralearn.methods import DEFAULT, LADDER, RIVALS, TREES, choose, paper_ladder
 from astralearn.study import Plan, read_histories, run
 from astralearn.study.paper import METHODS, PROTOCOL, QUICK
 
 
 def test_the_ladder_is_the_papers():
     assert tuple(LADDER) == METHODS
-    found = {m.name: (m.estimator.loss, m.estimator.activation) for m in choose(["ladder"]).methods}
+    found = {m.name: (m.estimator.loss, m.estimator.activation) for m in choose(["ladder"]).methods if m.name != DEFAULT}
     assert found == {"BCE": ("bce", "sigmoid"), "GMN": ("gmn", "sigmoid"), "BCE-ASTra": ("bce", "astra"), "GMN-ASTra": ("gmn", "astra")}
 
 
@@ -34,19 +34,19 @@ def test_everything_that_is_offered_is_a_classifier():
     for library in ("lightgbm", "xgboost", "catboost"):
         pytest.importorskip(library)
     methods, absent = choose(["all"])
-    assert [m.name for m in methods] == [*LADDER, *TREES, *RIVALS]
+    assert [m.name for m in methods] == [*LADDER, DEFAULT, *TREES, *RIVALS]
     assert all(is_classifier(m.estimator) for m in methods)
     assert absent == []
 
 
 def test_names_in_any_case_once_and_in_order():
-    assert [m.name for m in choose(["gmn-astra", "LADDER"]).methods] == ["GMN-ASTra", "BCE", "GMN", "BCE-ASTra"]
+    assert [m.name for m in choose(["gmn-astra", "LADDER"]).methods] == ["GMN-ASTra", "BCE", "GMN", "BCE-ASTra", "ASTraClassifier"]
 
 
 def test_epochs_reach_every_network():
     methods = choose(["all"], epochs=7).methods
     networks = [m for m in methods if hasattr(m.estimator, "epochs")]
-    assert len(networks) == 5
+    assert len(networks) == 6
     assert {m.estimator.epochs for m in networks} == {7}
 
 
@@ -87,8 +87,8 @@ def test_boosted_trees_run_through_the_study(tmp_path):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r"no such method: 'SVM'; there are BCE, GMN, .*and the groups ladder, trees, rivals, all"):
-        choose(["SVM"])
+    with pytest.raises(ValueError, match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups ladder, trees, rivals, all"):
+        choose(["kNN"])
 
 
 def test_the_real_ladder_runs_through_the_study(tmp_path):

@@ -1,4 +1,5 @@
-"""The methods a comparison offers: the paper's ladder, the same on boosted trees, and the rivals people would use instead.
+"""The methods a comparison offers: the paper's ladder and the default on top of it, GMN-ASTra on boosted trees, and the rivals people
+would use instead.
 
 Here names become estimators; the study only ever sees estimators. A method whose package is absent is left out and said to be.
 """
@@ -18,6 +19,8 @@ LADDER = {
     "BCE-ASTra": ("bce", "astra"),
     "GMN-ASTra": ("gmn", "astra"),
 }
+
+DEFAULT = "ASTraClassifier"
 
 # GMN-ASTra on boosted trees instead of a network: name → (class of astralearn.boosting, what keeps it quiet and on one core).
 TREES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -57,7 +60,8 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
 
 
 def _expanded(names: Sequence[str]) -> list[str]:
-    groups = {"ladder": list(LADDER), "trees": list(TREES), "rivals": list(RIVALS), "all": [*LADDER, *TREES, *RIVALS]}
+    ladder = [*LADDER, DEFAULT]
+    groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": [*ladder, *TREES, *RIVALS]}
     known = {name.lower(): [name] for name in groups["all"]} | groups
     wanted: list[str] = []
     for name in names:
@@ -69,6 +73,10 @@ def _expanded(names: Sequence[str]) -> list[str]:
 
 def _estimator(name: str, epochs: int | None) -> Any:
     network: dict[str, Any] = {} if epochs is None else {"epochs": epochs}
+    if name == DEFAULT:
+        from astralearn import ASTraClassifier
+
+        return ASTraClassifier(**network)
     if name in LADDER:
         return _network(*LADDER[name], **network)
     if name in TREES:
@@ -77,9 +85,12 @@ def _estimator(name: str, epochs: int | None) -> Any:
 
 
 def _network(loss: str, activation: str, **options: Any) -> Any:
+    """One network as the paper has it, on every row for the default's number of steps."""
     from astralearn import ASTraClassifier
 
-    return ASTraClassifier(loss, activation, **options)
+    practice = ASTraClassifier()
+    steps = {name: getattr(practice, name) for name in ("epochs", "learning_rate", "validation_fraction", "selection", "burn_in")}
+    return ASTraClassifier.paper(loss, activation, **{**steps, **options})
 
 
 def _boosted(kind: str, options: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from astralearn.study.record import Record
 from astralearn.study.scores import SCORES
 from astralearn.study.significance import Standing, standings
 
-LADDER = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra")  # from no intervention to both
+LADDER = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra", "ASTraClassifier")  # from no intervention to both, then the default around them
 NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
 
 

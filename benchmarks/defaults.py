@@ -1,0 +1,133 @@
+"""`ASTraClassifier()` and what it is made of, beside every rival, on the same folds: docs/defaults.md.
+
+    python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds; continues where it stopped, a study file per problem
+    python benchmarks/defaults.py page FOLDER                # the tables of docs/defaults.md, and docs/defaults.csv
+    python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
+
+Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from astralearn import ASTraClassifier, datasets
+from astralearn.methods import DEFAULT, RIVALS, choose
+from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
+from astralearn.study.paper import TABLE_1
+
+REPETITIONS = 10
+SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
+OTHERS = [name for name in datasets.CATALOGUE if name not in TABLE_1 and name != datasets.DEFAULT]
+TESTED_PER_LEARNED = 1 / 4
+CSV = Path(__file__).parent.parent / "docs" / "defaults.csv"
+
+# What the default consists of, one piece taken away or changed at a time.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "without the distance": {"distance": False},
+    "without L2": {"alpha": 0.0},
+    "the paper's width": {"hidden_layer_sizes": None},
+    "one network": {"n_estimators": 1},
+    "balanced BCE": {"loss": "bce", "class_weight": "balanced"},
+}
+
+
+def methods(names: Sequence[str]) -> list[Method]:
+    variants = [Method(name, ASTraClassifier(**options)) for name, options in VARIANTS.items() if name in names]
+    return [*choose([name for name in names if name not in VARIANTS]).methods, *variants]
+
+
+def measure(folder: Path, problems: Sequence[str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for names in ([DEFAULT, *RIVALS], list(VARIANTS)):
+        for name in problems or [*TABLE_1, *OTHERS]:
+            plan = Plan([datasets.load(name)], methods(names), repetitions=REPETITIONS)
+            run(plan, folder / f"{name}.sqlite", n_jobs=-1)
+            print(f"{name}: {', '.join(names)}", flush=True)
+
+
+def page(folder: Path) -> None:
+    records = [record for name in [*TABLE_1, *OTHERS] for record in read_records(folder / f"{name}.sqlite")]
+    with CSV.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp", "fit_seconds"])
+        writer.writerows([r.problem, r.method, r.repetition, r.fold, r.tn, r.fp, r.fn, r.tp, f"{r.fit_seconds:.3f}"] for r in records)
+    rivals = [name for name in RIVALS if any(r.method == name for r in records)]
+    for score, title in SCORES.items():
+        print(f"\n### {title}\n")
+        print(table(records, [DEFAULT, *rivals], score))
+    print("\n### Pieces\n")
+    shown = [DEFAULT, *(name for name in VARIANTS if any(r.method == name for r in records))]
+    for score, title in SCORES.items():
+        print(f"\n{title}:\n")
+        print(table(records, shown, score))
+
+
+def table(records: Sequence[Record], names: Sequence[str], score: str) -> str:
+    """Means by problem, the best in bold. ▲ and ▼: the default is significantly better or worse than the method (p ≤ 0.05, uncorrected)."""
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    ranks = []
+    for problem in [*TABLE_1, *OTHERS]:
+        by_name = {name: sorted(rows, key=place) for name, rows in by_method(records, problem).items() if name in names}
+        if set(by_name) != set(names):
+            continue
+        scores = {name: [getattr(r, score) for r in by_name[name]] for name in names}
+        means = {name: float(np.mean(values)) for name, values in scores.items()}
+        ranks.append(rankdata([-means[name] for name in names]))
+        cells = [cell(means[name], max(means.values()), sign(scores[DEFAULT], scores[name])) for name in names]
+        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+        if problem == list(TABLE_1)[-1] or problem == OTHERS[-1]:
+            lines.append("| *mean rank* | " + " | ".join(f"{rank:.1f}" for rank in np.mean(ranks, axis=0)) + " |")
+            ranks = []
+    return "\n".join(lines)
+
+
+def place(record: Record) -> tuple[int, int]:
+    return record.repetition, record.fold
+
+
+def cell(mean: float, best: float, mark: str) -> str:
+    return (f"**{mean:.3f}**" if mean >= best - 5e-4 else f"{mean:.3f}") + mark
+
+
+def sign(default: Sequence[float], other: Sequence[float]) -> str:
+    test = corrected_t_test(default, other, test_per_train=TESTED_PER_LEARNED)
+    return "" if test.p_value > 0.05 else " ▲" if test.difference > 0 else " ▼"
+
+
+def easy() -> None:
+    from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+    from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_iris(return_X_y=True)
+    pairs = {f"iris, {a} and {b}": (X[(y == a) | (y == b)], y[(y == a) | (y == b)]) for a, b in ((0, 1), (0, 2), (1, 2))}
+    problems = {**pairs, "breast cancer": load_breast_cancer(return_X_y=True), "moons": make_moons(500, noise=0.25, random_state=0)}
+    models = {
+        "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000, random_state=0)),
+        "ASTraClassifier": ASTraClassifier(random_state=0),
+    }
+    print("| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models))
+    for name, (features, labels) in problems.items():
+        folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
+        means = [cross_val_score(model, features, labels, cv=folds).mean() for model in models.values()]
+        print(f"| {name} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:] or ["easy"]
+    if command == "run":
+        measure(Path(rest[0]), rest[1:])
+    elif command == "page":
+        page(Path(rest[0]))
+    else:
+        easy()
