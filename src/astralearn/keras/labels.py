@@ -34,16 +34,16 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
     g = ops.convert_to_tensor(y_pred)
     if not keras.backend.is_float_dtype(g.dtype):
         raise TypeError(f"y_pred must be logits in floating point; found {keras.backend.standardize_dtype(g.dtype)}")
-    g = ops.cast(g, dtype)
+    g = _cast(g, dtype)
     labels = ops.convert_to_tensor(y_true)
     may_lack = keras.backend.is_float_dtype(labels.dtype)
-    y = _shaped("y_true", ops.cast(labels, dtype), g)
+    y = _shaped(_cast(labels, dtype), g)
     if len(y.shape) != len(g.shape) or any(mine != theirs for mine, theirs in zip(y.shape, g.shape, strict=True) if mine and theirs):
         raise ValueError(f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; found {tuple(labels.shape)}")
     weight = None
     for name, factor in (("sample_weight", sample_weight), ("the mask of y_pred", mask)):
         if factor is not None:
-            part = _weight(name, ops.cast(ops.convert_to_tensor(factor), dtype), g)
+            part = _weight(name, _cast(ops.convert_to_tensor(factor), dtype), g)
             weight = part if weight is None else weight * part
     known = is_known(y) and (weight is None or is_known(weight))
     if known and _all_labels(y) and _all_weights(weight):
@@ -63,7 +63,11 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
     return Rows(g, y, weight, None)
 
 
-def _shaped(name: str, values: Array, g: Array) -> Array:
+def _cast(values: Array, dtype: str) -> Array:
+    return values if keras.backend.standardize_dtype(values.dtype) == dtype else ops.cast(values, dtype)
+
+
+def _shaped(values: Array, g: Array) -> Array:
     """With a last dimension of 1 more or less, as the logits have it."""
     if len(values.shape) == len(g.shape) - 1 and g.shape[-1] == 1:
         return ops.expand_dims(values, -1)
@@ -75,7 +79,7 @@ def _shaped(name: str, values: Array, g: Array) -> Array:
 def _weight(name: str, weight: Array, g: Array) -> Array:
     """Aligned with the logits' first dimensions."""
     shape = tuple(weight.shape)
-    weight = _shaped(name, weight, g)
+    weight = _shaped(weight, g)
     while len(weight.shape) < len(g.shape):
         weight = ops.expand_dims(weight, -1)
     fits = len(weight.shape) == len(g.shape) and all(

@@ -98,7 +98,8 @@ class ASTra(keras.layers.Layer):
     def _aligned(self, inputs: Array) -> tuple[Array, Array]:
         if not keras.backend.is_float_dtype(inputs.dtype):
             raise TypeError(f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}")
-        return inputs, ops.cast(self.slope, inputs.dtype)
+        b = self.slope
+        return inputs, b if b.dtype == inputs.dtype else ops.cast(b, inputs.dtype)
 
 
 def is_slope(variable: Any) -> bool:

@@ -89,21 +89,24 @@ class BalancedAccuracyLoss(SummedLoss):
 
 
 def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...]) -> Array:
-    """J of the sums over all replicas, averaged over outputs and divided by the number of replicas, as tf.distribute wants it."""
+    """J of the sums over all replicas, averaged over outputs.
+
+    With several replicas the value is divided by their number and the gradient is not: Keras adds both up over replicas, and each replica
+    has its own part of the whole gradient already.
+    """
     loss, xp = SUMMED[kind], namespace(g)
+    outputs = 1 if len(axis) == len(g.shape) else g.shape[-1]
 
     def forward(g: Array) -> tuple[Array, Gradients]:
         sums, slopes = loss.examine(g, y, weight, axis=axis, xp=xp)
         total, replicas = joined(kind, sums)
-        values = loss.value(total, xp=xp)
 
         def gradients(upstream: Array) -> tuple[Array]:
-            # Keras adds gradients up over replicas, and each replica's is already that of the whole: undo the division by their number.
-            return (upstream * replicas * loss.gradient(slopes, y, total, xp=xp),)
+            return (upstream / outputs * loss.gradient(slopes, y, total, xp=xp),)
 
-        return values / replicas, gradients
+        return xp.sum(loss.value(total, xp=xp)) / (outputs * replicas), gradients
 
     def again(upstream: Array, g: Array) -> tuple[Array]:
-        return (upstream * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=xp),)
+        return (upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=xp),)
 
-    return ops.mean(with_gradient(forward, again, g))
+    return with_gradient(forward, again, g)

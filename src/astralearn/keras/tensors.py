@@ -1,6 +1,6 @@
 """What differs between the backends: the namespace the core is called with, whether values are known yet, a closed-form gradient.
 
-JAX's and PyTorch's tensors have array-API namespaces of their own, which cost less per call than keras.ops; TensorFlow's do not.
+JAX and PyTorch have namespaces of their own, which cost less per call than keras.ops; TensorFlow's tensors are served by keras.ops.
 """
 
 from __future__ import annotations
@@ -22,20 +22,25 @@ Gradients = Callable[[Array], tuple[Array, ...]]
 
 
 def namespace(x: Array) -> Any:
-    """The namespace of the backend's tensor x. Inside torch.compile, one whose expm1 and log1p survive TorchInductor."""
-    if keras.config.backend() == "torch" and sys.modules["torch"].compiler.is_compiling():
-        return _compiled_torch()
+    """The namespace of the backend's tensor x."""
+    if keras.config.backend() == "torch":
+        return _torch(sys.modules["torch"].compiler.is_compiling())
     return native(x)
 
 
 @functools.cache
-def _compiled_torch() -> Any:
-    eager = native(sys.modules["torch"].zeros(()))
-    names = ("abs", "clip", "exp", "log", "maximum", "minimum", "where", "sum", "max", "min", "ones_like", "sqrt", "logaddexp")
-    portable = SimpleNamespace(**{name: getattr(eager, name) for name in names})
-    portable.expm1 = lambda v: elementary.expm1(v, eager)
-    portable.log1p = lambda u: elementary.log1p(u, eager)
-    return portable
+def _torch(compiled: bool) -> Any:
+    """PyTorch's own functions, which a small step calls so often that every wrapper around them shows.
+
+    compiled: with the expm1 and log1p that survive TorchInductor.
+    """
+    torch = sys.modules["torch"]
+    names = ("abs", "exp", "expm1", "log", "log1p", "logaddexp", "maximum", "minimum", "ones_like", "sqrt", "sum", "where")
+    xp = SimpleNamespace(**{name: getattr(torch, name) for name in names}, clip=torch.clamp, max=torch.amax, min=torch.amin)
+    if compiled:
+        xp.expm1 = lambda v: elementary.expm1(v, xp)
+        xp.log1p = lambda u: elementary.log1p(u, xp)
+    return xp
 
 
 def is_known(x: Array) -> bool:
