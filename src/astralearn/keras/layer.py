@@ -15,6 +15,7 @@ from astralearn.core import (
     rebalanced_logit_dx,
     slope,
     slope_from_raw,
+    slope_from_raw_dbeta,
     threshold,
 )
 from astralearn.core.inputs import Array
@@ -61,10 +62,11 @@ class ASTra(keras.layers.Layer):
 
     def call(self, inputs: Array, training: bool = False) -> Array:
         """Rebalanced logits g, of the shape of the logits."""
-        x, b = self._aligned(inputs)
+        x, beta = self._aligned(inputs)
         if training:
-            return with_gradient(_warp, _again, x, b)
-        return rebalanced_logit(x, b, xp=namespace(x))
+            return with_gradient(_warp, _again, x, beta)
+        xp = namespace(x)
+        return rebalanced_logit(x, slope_from_raw(beta, xp=xp), xp=xp)
 
     def probabilities(self, inputs: Array) -> Array:
         """z = σ(g), the probability whose threshold is ½ (Eq. 6), of the shape of the logits."""
@@ -72,8 +74,9 @@ class ASTra(keras.layers.Layer):
 
     def activation(self, inputs: Array) -> Array:
         """ŷ, the paper's ASTra (Eq. 4), whose threshold is `threshold`, of the shape of the logits."""
-        x, b = self._aligned(ops.convert_to_tensor(inputs, dtype=self.compute_dtype))
-        return astra(x, b, xp=namespace(x))
+        x, beta = self._aligned(ops.convert_to_tensor(inputs, dtype=self.compute_dtype))
+        xp = namespace(x)
+        return astra(x, slope_from_raw(beta, xp=xp), xp=xp)
 
     @property
     def slope(self) -> Array:
@@ -98,8 +101,8 @@ class ASTra(keras.layers.Layer):
     def _aligned(self, inputs: Array) -> tuple[Array, Array]:
         if not keras.backend.is_float_dtype(inputs.dtype):
             raise TypeError(f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}")
-        b = self.slope
-        return inputs, b if b.dtype == inputs.dtype else ops.cast(b, inputs.dtype)
+        beta = ops.convert_to_tensor(self.raw_slope)
+        return inputs, beta if beta.dtype == inputs.dtype else ops.cast(beta, inputs.dtype)
 
 
 def is_slope(variable: Any) -> bool:
@@ -107,22 +110,25 @@ def is_slope(variable: Any) -> bool:
     return getattr(variable, "is_astra_slope", False)
 
 
-def _warp(x: Array, b: Array) -> tuple[Array, Gradients]:
-    """g(x, b) by `core.warp`, and its gradients from what that computed anyway."""
+def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
+    """g(x, b(β)) by `core.warp`, and its gradients from what that computed anyway."""
     xp = namespace(x)
+    b = slope_from_raw(beta, xp=xp)
     g, dx, lag = warp(x, b, xp=xp)
 
     def gradients(upstream: Array) -> tuple[Array, Array]:
         in_x = upstream * dx
         sums = (_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream))
-        return in_x, slope_derivative(b, *sums, xp=xp)
+        return in_x, slope_derivative(b, *sums, xp=xp) * slope_from_raw_dbeta(beta, xp=xp)
 
     return g, gradients
 
 
-def _again(upstream: Array, x: Array, b: Array) -> tuple[Array, Array]:
+def _again(upstream: Array, x: Array, beta: Array) -> tuple[Array, Array]:
     xp = namespace(x)
-    return upstream * rebalanced_logit_dx(x, b, xp=xp), _sum_to_units(upstream * rebalanced_logit_db(x, b, xp=xp), xp)
+    b = slope_from_raw(beta, xp=xp)
+    in_b = _sum_to_units(upstream * rebalanced_logit_db(x, b, xp=xp), xp)
+    return upstream * rebalanced_logit_dx(x, b, xp=xp), in_b * slope_from_raw_dbeta(beta, xp=xp)
 
 
 def _sum_to_units(values: Array, xp: Any) -> Array:
