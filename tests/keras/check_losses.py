@@ -84,9 +84,7 @@ def test_a_batch_of_one_class_still_teaches_that_class(name, label):
     """As if one example of the other class were there, classified right."""
     g = np.asarray([-1.0, 0.5, 2.0], "float32")
     value, gradient = value_and_gradient(CLASSES[name](), g, [label] * 3)
-    joined, joined_gradient = value_and_gradient(
-        CLASSES[name](), np.append(g, np.float32(-80 if label else 80)), [label] * 3 + [1 - label]
-    )
+    joined, joined_gradient = value_and_gradient(CLASSES[name](), np.append(g, np.float32(-80 if label else 80)), [label] * 3 + [1 - label])
     assert value == pytest.approx(joined, rel=1e-5)
     assert value > 0
     np.testing.assert_allclose(gradient, joined_gradient[:3], rtol=1e-5)

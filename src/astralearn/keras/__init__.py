@@ -21,11 +21,11 @@ if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
         "Keras is first imported"
     )
 
-from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate  # noqa: E402
-from astralearn.keras.layer import ASTra  # noqa: E402
-from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss  # noqa: E402
-from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC  # noqa: E402
-from astralearn.keras.optimizer import SlopeRateOptimizer  # noqa: E402
+from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate
+from astralearn.keras.layer import ASTra
+from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss
+from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
+from astralearn.keras.optimizer import SlopeRateOptimizer
 
 __all__ = [
     "ASTra",

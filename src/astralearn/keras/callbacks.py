@@ -93,7 +93,9 @@ class BestAfterBurnIn(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         if self.best is None:
-            warnings.warn(f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: the last weights stay", stacklevel=2)
+            warnings.warn(
+                f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: the last weights stay", stacklevel=2
+            )
             return
         self.model.set_weights(self._weights)
 

@@ -59,9 +59,7 @@ def wide_dtype(dtype: Any) -> Any:
     return "float32" if policy.compute_dtype in ("float16", "bfloat16") else policy
 
 
-def with_gradient(
-    forward: Callable[..., tuple[Array, Gradients]], again: Callable[..., tuple[Array, ...]], *arguments: Array
-) -> Array:
+def with_gradient(forward: Callable[..., tuple[Array, Gradients]], again: Callable[..., tuple[Array, ...]], *arguments: Array) -> Array:
     """forward(*arguments)[0], differentiated by closed forms.
 
     forward: (*arguments) → (value, gradients), where gradients(upstream) gives one gradient for each argument from what forward
