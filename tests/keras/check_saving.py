@@ -1,3 +1,5 @@
+import importlib.util
+
 import keras
 import numpy as np
 import pytest
@@ -62,7 +64,10 @@ def test_a_clone_learns_its_own_slope():
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.skipif(BACKEND != "tensorflow", reason="see docs/keras.md for what Keras exports from JAX and PyTorch")
+@pytest.mark.skipif(
+    BACKEND == "torch" or importlib.util.find_spec("tensorflow") is None, reason="Keras 3.15 exports no SavedModel from PyTorch"
+)
+@pytest.mark.filterwarnings("ignore")  # those of Keras, TensorFlow and jax2tf about each other
 def test_an_exported_saved_model_predicts_the_same(tmp_path):
     import tensorflow as tf
 
@@ -70,5 +75,5 @@ def test_an_exported_saved_model_predicts_the_same(tmp_path):
     fit(model, 2)
     model.export(tmp_path / "exported", verbose=False)
     wide = np.concatenate([X, 50 * X])  # far below 0 as well
-    served = tf.saved_model.load(str(tmp_path / "exported")).serve(wide)
-    np.testing.assert_allclose(served.numpy(), model.predict(wide, verbose=0), rtol=1e-6, atol=1e-6)
+    loaded = tf.saved_model.load(str(tmp_path / "exported"))
+    np.testing.assert_allclose(loaded.serve(wide).numpy(), model.predict(wide, verbose=0), rtol=1e-6, atol=1e-6)
