@@ -20,7 +20,7 @@ from astralearn.core import (
 )
 from astralearn.core.inputs import Array
 from astralearn.core.warp import slope_derivative, warp
-from astralearn.keras.tensors import Gradients, namespace, wide_dtype, with_gradient
+from astralearn.keras.tensors import Gradients, namespace, read, wide_dtype, with_gradient
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
@@ -83,7 +83,7 @@ class ASTra(keras.layers.Layer):
         """b ≥ 1, of shape (units,) (Eq. 7)."""
         if not self.built:
             raise ValueError("this ASTra layer has no slope yet: it is made when the layer first sees its input's shape")
-        beta = ops.convert_to_tensor(self.raw_slope)
+        beta = read(self.raw_slope)
         return slope_from_raw(beta, xp=namespace(beta))
 
     @property
@@ -101,7 +101,7 @@ class ASTra(keras.layers.Layer):
     def _aligned(self, inputs: Array) -> tuple[Array, Array]:
         if not keras.backend.is_float_dtype(inputs.dtype):
             raise TypeError(f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}")
-        beta = ops.convert_to_tensor(self.raw_slope)
+        beta = read(self.raw_slope)
         return inputs, beta if beta.dtype == inputs.dtype else ops.cast(beta, inputs.dtype)
 
 

@@ -43,6 +43,12 @@ def _torch(compiled: bool) -> Any:
     return xp
 
 
+def read(variable: Any) -> Array:
+    """A variable's value. For TensorFlow a tensor, not the tf.Variable that keras.ops would give: tf.custom_gradient takes no variables."""
+    value = ops.convert_to_tensor(variable)
+    return sys.modules["tensorflow"].convert_to_tensor(value) if keras.config.backend() == "tensorflow" else value
+
+
 def is_known(x: Array) -> bool:
     """Whether the values of x can be looked at: not inside a trace, and not on PyTorch's device of shapes."""
     backend = keras.config.backend()
