@@ -110,6 +110,7 @@ def test_batches_without_positives_train_on():
     assert all(np.isfinite(value).all() for value in history.history.values())
 
 
+@pytest.mark.filterwarnings("ignore")  # torch.compile's about itself and about Keras
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_or_not(jit_compile):
     """The same steps; the reference is that of the formulas, one step of SGD by differences of the core."""
