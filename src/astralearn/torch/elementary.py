@@ -1,39 +1,32 @@
 """The namespaces that the core is called with: which elementary functions survive where.
 
-Eager PyTorch keeps log1p(u) ≈ u and expm1(v) ≈ v near 0, and the core relies on it far below 0, where ŷ = −expm1(−s) is tiny.
-TorchInductor compiles expm1(v) to exp(v) − 1 on CPUs, and ONNX has neither function: exporters write log(1 + u) and exp(v) − 1.
-There ŷ would be 0 and g = −∞. So compiled and exported graphs get both functions from exp, log and arithmetic.
+TorchInductor compiles expm1(v) to exp(v) − 1 on CPUs, and ONNX has neither expm1 nor log1p: exporters write exp(v) − 1 and
+log(1 + u). So compiled and exported graphs get both functions from `core.elementary`.
 """
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
 import array_api_compat.torch as eager
 import torch
 
-__all__ = ["eager", "expm1", "log1p", "namespace", "portable"]
+from astralearn.core import elementary
 
-# 1/2!, 1/3!, …: enough terms that |v| < ½ is exact to rounding of float64.
-_FACTORIAL_RECIPROCALS = tuple(1.0 / math.factorial(k) for k in range(2, 17))
+__all__ = ["eager", "expm1", "log1p", "namespace", "portable"]
 
 
 def log1p(u: torch.Tensor) -> torch.Tensor:
-    """ln(1 + u), u > −1: the logarithm of the rounded w = 1 + u, plus what the rounding lost, (u − (w − 1))/w."""
-    w = 1.0 + u
-    return torch.log(w) + (u - (w - 1.0)) / w
+    """ln(1 + u), u > −1."""
+    value: torch.Tensor = elementary.log1p(u, torch)
+    return value
 
 
 def expm1(v: torch.Tensor) -> torch.Tensor:
-    """e^v − 1: its series for |v| < ½, where the difference would cancel."""
-    terms = _FACTORIAL_RECIPROCALS if v.dtype == torch.float64 else _FACTORIAL_RECIPROCALS[:7]
-    small = torch.clamp(v, -0.5, 0.5)
-    series = torch.full_like(v, terms[-1])
-    for term in terms[-2::-1]:
-        series = series * small + term
-    return torch.where(small == v, small + small * small * series, torch.exp(v) - 1.0)
+    """e^v − 1."""
+    value: torch.Tensor = elementary.expm1(v, torch)
+    return value
 
 
 portable = SimpleNamespace(

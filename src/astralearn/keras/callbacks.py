@@ -1,0 +1,113 @@
+"""Eq. 10 after every epoch, and the best epoch once training has settled."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import keras
+
+from astralearn.core import slope_rate
+from astralearn.keras.metrics import NAMES
+from astralearn.keras.optimizer import SlopeRateOptimizer
+
+_MODES = {"loss": "min", NAMES["fnr"]: "min", NAMES["fpr"]: "min", NAMES["g_mean"]: "max", NAMES["mcc"]: "max"}
+
+
+class SlopeRate(keras.callbacks.Callback):
+    """After every epoch, the learning rate of the slopes from the e-ratio (Eq. 10): faster while positives are the harder class.
+
+        η_b ← min(growth · η_b, maximum) if e-ratio > 1, max(decay · η_b, minimum) if e-ratio < 1, else η_b
+
+    monitor: what holds FNR/FPR in the logs, so compile the model with `metrics=[ERatio()]` (or `weighted_metrics`) and a
+    `SlopeRateOptimizer`. The rate is the optimizer's variable, saved with it; the logs get it as "slope_rate".
+    """
+
+    def __init__(
+        self, monitor: str = "e_ratio", *, minimum: float = 0.01, maximum: float = 0.5, growth: float = 1.1, decay: float = 0.99
+    ) -> None:
+        super().__init__()
+        self.monitor = monitor
+        self.bounds = {"minimum": minimum, "maximum": maximum, "growth": growth, "decay": decay}
+        slope_rate(1.0, 1.0, **self.bounds)  # refuses impossible bounds now, not after an epoch
+
+    @property
+    def optimizer(self) -> SlopeRateOptimizer:
+        """The model's SlopeRateOptimizer, which mixed_float16 wraps into a LossScaleOptimizer."""
+        optimizer = self.model.optimizer
+        if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+            optimizer = optimizer.inner_optimizer
+        if not isinstance(optimizer, SlopeRateOptimizer):
+            raise ValueError(
+                f"SlopeRate needs a SlopeRateOptimizer; found {type(optimizer).__name__}: compile with, for example, "
+                "SlopeRateOptimizer(keras.optimizers.Adam(1e-3))"
+            )
+        return optimizer
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002 (Keras's signature)
+        _ = self.optimizer
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+        logs = {} if logs is None else logs
+        ratio = _monitored(self, logs)
+        rate = float(slope_rate(float(keras.ops.convert_to_numpy(self.optimizer.slope_rate)), ratio, **self.bounds))
+        self.optimizer.slope_rate = rate
+        logs["slope_rate"] = rate
+
+
+class BestAfterBurnIn(keras.callbacks.Callback):
+    """Ends training with the weights of the best epoch after a burn-in, the earliest of equals.
+
+    An untrained network has a soft FNR near ½ and training first makes it worse, so without a burn-in the first epoch would win.
+
+    monitor: what to judge by in the logs. burn_in: epochs at the start that cannot win. mode: "min", "max", or "auto", which knows
+    the losses and this package's metrics. `best` and `best_epoch` tell what won; if there is nothing to judge by after the burn-in, a
+    warning says so and the last weights stay.
+    """
+
+    def __init__(self, monitor: str = "val_soft_fnr", burn_in: int = 1000, mode: str = "auto") -> None:
+        super().__init__()
+        if mode == "auto":
+            mode = _MODES.get(monitor.removeprefix("val_"), "")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode must be 'min' or 'max' for monitor={monitor!r}, whose direction is not known; found {mode or 'auto'!r}")
+        self.monitor = monitor
+        self.burn_in = burn_in
+        self.mode = mode
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+        self._weights: list[Any] = []
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+        self.best, self.best_epoch, self._weights = None, None, []
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        logs = logs or {}
+        # Keras validates every `validation_freq` epochs only.
+        if epoch < self.burn_in or (self.monitor.startswith("val_") and self.monitor not in logs):
+            return
+        value = _monitored(self, logs)
+        if self.best is None or (value < self.best if self.mode == "min" else value > self.best):
+            self.best, self.best_epoch, self._weights = value, epoch, self.model.get_weights()
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+        if self.best is None:
+            warnings.warn(
+                f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: the last weights stay", stacklevel=2
+            )
+            return
+        self.model.set_weights(self._weights)
+
+
+def _monitored(callback: Any, logs: dict[str, Any]) -> float:
+    """The monitored number of an epoch."""
+    if callback.monitor not in logs:
+        raise ValueError(
+            f"{type(callback).__name__} monitors {callback.monitor!r}, which the logs lack; they hold {sorted(logs)}: compile the model "
+            "with the metric, and pass validation data if it starts with val_"
+        )
+    value = float(logs[callback.monitor])
+    if math.isnan(value):
+        raise ValueError(f"{callback.monitor} is nan: look for labels other than 0 and 1, or logits that are not finite")
+    return value

@@ -1,0 +1,99 @@
+"""Logits, labels and weights as Keras hands them over, made into tensors of one shape and dtype, and checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from astralearn.core.inputs import Array
+from astralearn.keras.tensors import is_known
+
+
+class Rows(NamedTuple):
+    """Logits g, labels y of the same shape, weights that broadcast to it or None; valid: a scalar that says whether labels and weights
+    may be trusted where that cannot be known before the step runs, else None."""
+
+    g: Array
+    y: Array
+    weight: Array
+    valid: Array
+
+
+def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
+    """The rows to count.
+
+    y_pred: logits in floating point, (N, …). y_true: 0 and 1 of the same shape, or without a last dimension of 1; NaN marks a
+    missing label, which counts for nothing. sample_weight: ≥ 0, of the logits' shape or of its first dimensions, as Keras makes it
+    of class_weight too. A mask that layers attached to y_pred multiplies the weights.
+
+    Values that are not known yet, in a compiled step, cannot raise an exception: `valid` is then False where labels or weights are bad.
+    """
+    mask = getattr(y_pred, "_keras_mask", None)
+    g = ops.convert_to_tensor(y_pred)
+    if not keras.backend.is_float_dtype(g.dtype):
+        raise TypeError(f"y_pred must be logits in floating point; found {keras.backend.standardize_dtype(g.dtype)}")
+    g = _cast(g, dtype)
+    labels = ops.convert_to_tensor(y_true)
+    may_lack = keras.backend.is_float_dtype(labels.dtype)
+    y = _shaped(_cast(labels, dtype), g)
+    if len(y.shape) != len(g.shape) or any(mine != theirs for mine, theirs in zip(y.shape, g.shape, strict=True) if mine and theirs):
+        raise ValueError(f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; found {tuple(labels.shape)}")
+    weight = None
+    for name, factor in (("sample_weight", sample_weight), ("the mask of y_pred", mask)):
+        if factor is not None:
+            part = _weight(name, _cast(ops.convert_to_tensor(factor), dtype), g)
+            weight = part if weight is None else weight * part
+    known = is_known(y) and (weight is None or is_known(weight))
+    if known and _all_labels(y) and _all_weights(weight):
+        return Rows(g, y, weight, None)
+    if may_lack:
+        absent = ops.isnan(y)
+        weight = ops.where(absent, 0.0, ops.ones_like(y) if weight is None else weight * ops.ones_like(y))
+        g, y = ops.where(absent, 0.0, g), ops.where(absent, 0.0, y)
+    if not known:
+        return Rows(g, y, weight, ops.logical_and(_all_labels(y), _all_weights(weight)))
+    if not _all_labels(y):
+        values = ops.convert_to_numpy(y).ravel()
+        wrong = values[(values != 0) & (values != 1)][0]
+        raise ValueError(f"y_true must hold 0, 1 or NaN (missing); found {wrong:g}")
+    if not _all_weights(weight):
+        raise ValueError("sample_weight must be finite and at least 0")
+    return Rows(g, y, weight, None)
+
+
+def _cast(values: Array, dtype: str) -> Array:
+    return values if keras.backend.standardize_dtype(values.dtype) == dtype else ops.cast(values, dtype)
+
+
+def _shaped(values: Array, g: Array) -> Array:
+    """With a last dimension of 1 more or less, as the logits have it."""
+    if len(values.shape) == len(g.shape) - 1 and g.shape[-1] == 1:
+        return ops.expand_dims(values, -1)
+    if len(values.shape) == len(g.shape) + 1 and values.shape[-1] == 1:
+        return ops.squeeze(values, -1)
+    return values
+
+
+def _weight(name: str, weight: Array, g: Array) -> Array:
+    """Aligned with the logits' first dimensions."""
+    shape = tuple(weight.shape)
+    weight = _shaped(weight, g)
+    while len(weight.shape) < len(g.shape):
+        weight = ops.expand_dims(weight, -1)
+    fits = len(weight.shape) == len(g.shape) and all(
+        mine in (1, theirs) for mine, theirs in zip(weight.shape, g.shape, strict=True) if mine and theirs
+    )
+    if not fits:
+        raise ValueError(f"{name} must have the shape of the logits, {tuple(g.shape)}, or of its first dimensions; found {shape}")
+    return weight
+
+
+def _all_labels(y: Array) -> Array:
+    return ops.all(y * y == y)
+
+
+def _all_weights(weight: Array) -> Array:
+    """Whether all are at least 0 and finite; NaN is neither."""
+    return True if weight is None else ops.all(ops.logical_and(weight >= 0, weight < float("inf")))

@@ -1,0 +1,138 @@
+"""ASTra as a layer: from a model's logits to rebalanced logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from astralearn.core import (
+    astra,
+    raw_from_slope,
+    rebalanced_logit,
+    rebalanced_logit_db,
+    rebalanced_logit_dx,
+    slope,
+    slope_from_raw,
+    slope_from_raw_dbeta,
+    threshold,
+)
+from astralearn.core.inputs import Array
+from astralearn.core.warp import slope_derivative, warp
+from astralearn.keras.tensors import Gradients, namespace, read, wide_dtype, with_gradient
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class ASTra(keras.layers.Layer):
+    """The asymmetric sigmoid and the z-transform as one warp of the logit, g(x, b) (Eqs. 4–7).
+
+    Put it after the layer that makes logits x. What comes out, g, is a logit too: the logit of z. So every loss on logits takes
+    it, BinaryCrossentropy(from_logits=True) and GMNLoss alike, and `g >= 0`, `z >= ½`, `ŷ >= threshold` and `x >= 0` are one decision.
+
+    tau_init: where the threshold τ starts, in (0, 0.5]; 0.5 is the plain sigmoid. learnable: whether the slope b is trained
+    (`raw_slope`, the β of Eq. 7). Logits (N, …, units) get one b per unit, logits (N,) a single one. Half precision policies are
+    computed in and returned as float32, because g reaches b times the logit.
+
+    >>> layer = ASTra()
+    >>> g = layer(keras.ops.convert_to_tensor([[-2.0], [0.0], [2.0]]))
+    >>> [round(float(value), 2) for value in g[:, 0]], round(float(layer.threshold[0]), 3)
+    ([-13.69, 0.0, 3.26], 0.25)
+    """
+
+    def __init__(self, tau_init: float = 0.25, learnable: bool = True, *, dtype: Any = None, **settings: Any) -> None:
+        super().__init__(dtype=wide_dtype(dtype), **settings)
+        self.tau_init = float(tau_init)
+        self.learnable = bool(learnable)
+        self.raw_init = float(raw_from_slope(slope(self.tau_init)))
+        self.supports_masking = True
+
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
+        units = input_shape[-1] if len(input_shape) > 1 else 1
+        if units is None:
+            raise ValueError(f"ASTra has one slope per unit, so the last dimension of its input must be known; found {input_shape}")
+        self.raw_slope = self.add_weight(
+            name="raw_slope",
+            shape=(units,),
+            initializer=keras.initializers.Constant(self.raw_init),
+            trainable=self.learnable,
+            regularizer=None,
+        )
+        self.raw_slope.is_astra_slope = True
+
+    def call(self, inputs: Array, training: bool = False) -> Array:
+        """Rebalanced logits g, of the shape of the logits."""
+        x, beta = self._aligned(inputs)
+        if training:
+            return with_gradient(_warp, _again, x, beta)
+        xp = namespace(x)
+        return rebalanced_logit(x, slope_from_raw(beta, xp=xp), xp=xp)
+
+    def probabilities(self, inputs: Array) -> Array:
+        """z = σ(g), the probability whose threshold is ½ (Eq. 6), of the shape of the logits."""
+        return ops.sigmoid(self(inputs))
+
+    def activation(self, inputs: Array) -> Array:
+        """ŷ, the paper's ASTra (Eq. 4), whose threshold is `threshold`, of the shape of the logits."""
+        x, beta = self._aligned(ops.convert_to_tensor(inputs, dtype=self.compute_dtype))
+        xp = namespace(x)
+        return astra(x, slope_from_raw(beta, xp=xp), xp=xp)
+
+    @property
+    def slope(self) -> Array:
+        """b ≥ 1, of shape (units,) (Eq. 7)."""
+        if not self.built:
+            raise ValueError("this ASTra layer has no slope yet: it is made when the layer first sees its input's shape")
+        beta = read(self.raw_slope)
+        return slope_from_raw(beta, xp=namespace(beta))
+
+    @property
+    def threshold(self) -> Array:
+        """τ in (0, 0.5], of shape (units,) (Eq. 5)."""
+        b = self.slope
+        return threshold(b, xp=namespace(b))
+
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        return tuple(input_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "tau_init": self.tau_init, "learnable": self.learnable}
+
+    def _aligned(self, inputs: Array) -> tuple[Array, Array]:
+        if not keras.backend.is_float_dtype(inputs.dtype):
+            raise TypeError(f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}")
+        beta = read(self.raw_slope)
+        return inputs, beta if beta.dtype == inputs.dtype else ops.cast(beta, inputs.dtype)
+
+
+def is_slope(variable: Any) -> bool:
+    """Whether a variable is some ASTra layer's `raw_slope`."""
+    return getattr(variable, "is_astra_slope", False)
+
+
+def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
+    """g(x, b(β)) by `core.warp`, and its gradients from what that computed anyway."""
+    xp = namespace(x)
+    b = slope_from_raw(beta, xp=xp)
+    g, dx, lag = warp(x, b, xp=xp)
+
+    def gradients(upstream: Array) -> tuple[Array, Array]:
+        in_x = upstream * dx
+        sums = (_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream))
+        return in_x, slope_derivative(b, *sums, xp=xp) * slope_from_raw_dbeta(beta, xp=xp)
+
+    return g, gradients
+
+
+def _again(upstream: Array, x: Array, beta: Array) -> tuple[Array, Array]:
+    xp = namespace(x)
+    b = slope_from_raw(beta, xp=xp)
+    in_b = _sum_to_units(upstream * rebalanced_logit_db(x, b, xp=xp), xp)
+    return upstream * rebalanced_logit_dx(x, b, xp=xp), in_b * slope_from_raw_dbeta(beta, xp=xp)
+
+
+def _sum_to_units(values: Array, xp: Any) -> Array:
+    """Sums over all dimensions but the last, of shape (units,); over the only one, of shape (1,)."""
+    if len(values.shape) == 1:
+        return xp.sum(values, axis=0, keepdims=True)
+    return xp.sum(values, axis=tuple(range(len(values.shape) - 1)))

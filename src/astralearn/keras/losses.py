@@ -1,0 +1,112 @@
+"""The losses of `core.LOSSES` on logits, with weights inside the soft counts, and over the replicas of tf.distribute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from astralearn.core import LOSSES
+from astralearn.core.inputs import Array
+from astralearn.core.sums import SUMMED
+from astralearn.keras.labels import rows
+from astralearn.keras.replicas import joined
+from astralearn.keras.tensors import Gradients, namespace, wide_dtype, with_gradient
+
+
+class SummedLoss(keras.losses.Loss):
+    """What the losses share: each is a function of a few sums over the batch (`core.sums`), taken here.
+
+    y_pred: logits (N, …), rebalanced by `ASTra` or not; probabilities cannot be told from logits, so pass none. y_true: 0 and 1; NaN marks
+    missing labels. sample_weight and class_weight of fit() multiply every sum, so a doubled weight equals a duplicated row; Keras's
+    own losses scale a finished loss instead, hence `__call__` is overridden.
+
+    A batch without one of the classes counts as one correctly classified example of it: loss and gradient of the other class are
+    finite and as useful as ever. A batch without any label has loss and gradient 0. Labels other than 0, 1 and NaN and weights
+    below 0 raise ValueError where values are known, and make the loss NaN in a compiled step.
+
+    per_output: one loss for each unit of logits (N, …, units), then averaged; the default pools all outputs into one.
+    """
+
+    kind: str
+
+    def __init__(self, *, per_output: bool = False, name: str | None = None, dtype: Any = None) -> None:
+        policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
+        super().__init__(name=name or f"{self.kind}_loss", dtype=policy.compute_dtype)
+        self.per_output = per_output
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:
+        g, y, weight, valid = rows(y_true, y_pred, sample_weight, self.dtype)
+        loss = _summed(self.kind, g, y, weight, self._axis(g))
+        return loss if valid is None else ops.where(valid, loss, float("nan"))
+
+    def call(self, y_true: Any, y_pred: Any) -> Array:
+        return self(y_true, y_pred)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, "per_output": self.per_output, "dtype": self.dtype}
+
+    def _axis(self, g: Array) -> tuple[int, ...]:
+        """The dimensions that sums run over: all, or all but the last."""
+        if not self.per_output:
+            return tuple(range(len(g.shape)))
+        if len(g.shape) < 2:
+            raise ValueError(f"per_output wants logits of shape (N, …, units); found {tuple(g.shape)}")
+        return tuple(range(len(g.shape) - 1))
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class GMNLoss(SummedLoss):
+    """One minus the soft G-Mean, 1 − √(TPR·TNR) (Eq. 9). Arguments as in `SummedLoss`.
+
+    >>> round(float(GMNLoss()([0, 1], [-2.0, 0.0])), 4)
+    0.3364
+    """
+
+    kind = "gmn"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class F1Loss(SummedLoss):
+    """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLoss`."""
+
+    kind = "f1"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class MCCLoss(SummedLoss):
+    """One minus the soft Matthews correlation, in [0, 2]. Arguments as in `SummedLoss`."""
+
+    kind = "mcc"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class BalancedAccuracyLoss(SummedLoss):
+    """One minus the soft balanced accuracy, (FNR+FPR)/2. Arguments as in `SummedLoss`."""
+
+    kind = "balanced_accuracy"
+
+
+def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...]) -> Array:
+    """J of the sums over all replicas, averaged over outputs.
+
+    With several replicas the value is divided by their number and the gradient is not: Keras adds both up over replicas, and each replica
+    has its own part of the whole gradient already.
+    """
+    loss, xp = SUMMED[kind], namespace(g)
+    outputs = 1 if len(axis) == len(g.shape) else g.shape[-1]
+
+    def forward(g: Array) -> tuple[Array, Gradients]:
+        sums, slopes = loss.examine(g, y, weight, axis=axis, xp=xp)
+        total, replicas = joined(kind, sums)
+
+        def gradients(upstream: Array) -> tuple[Array]:
+            return (upstream / outputs * loss.gradient(slopes, y, total, xp=xp),)
+
+        return xp.sum(loss.value(total, xp=xp)) / (outputs * replicas), gradients
+
+    def again(upstream: Array, g: Array) -> tuple[Array]:
+        return (upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=xp),)
+
+    return with_gradient(forward, again, g)

@@ -1,0 +1,84 @@
+"""Readings of the soft confusion matrix as metrics: counts are added up over batches and replicas, ratios taken at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from astralearn.core import SoftConfusion, soft_confusion
+from astralearn.core.inputs import Array
+from astralearn.keras.labels import rows
+from astralearn.keras.tensors import namespace, wide_dtype
+
+
+class SoftConfusionMetric(keras.metrics.Metric):
+    """What the metrics share: TN, FP, FN, TP in probabilities (Eq. 8), added up since the last reset.
+
+    Logits, labels, missing labels and weights as in the losses. Keras passes sample_weight and class_weight only to `weighted_metrics`.
+    Counts are kept in float32 unless `dtype` says otherwise.
+    """
+
+    reading: str
+    _direction: str
+
+    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+        policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
+        super().__init__(name=name or NAMES[self.reading], dtype=policy.compute_dtype)
+        self.counts = [self.add_variable(shape=(), initializer="zeros", name=count) for count in SoftConfusion._fields]
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts a batch of (rebalanced) logits."""
+        g, y, weight, valid = rows(y_true, y_pred, sample_weight, self.dtype)
+        for kept, found in zip(self.counts, soft_confusion(g, y, weight, xp=namespace(g)), strict=True):
+            kept.assign_add(found if valid is None else ops.where(valid, found, float("nan")))
+
+    def result(self) -> Array:
+        """The reading of everything counted since the last reset."""
+        return getattr(self.confusion(), self.reading)
+
+    def confusion(self) -> SoftConfusion:
+        """The counts themselves, with every reading that `SoftConfusion` has."""
+        return SoftConfusion(*(ops.convert_to_tensor(count) for count in self.counts))
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, "dtype": self.dtype}
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class SoftFNR(SoftConfusionMetric):
+    """False negative rate FN/(TP+FN), named "soft_fnr"."""
+
+    reading, _direction = "fnr", "down"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class SoftFPR(SoftConfusionMetric):
+    """False positive rate FP/(TN+FP), named "soft_fpr"."""
+
+    reading, _direction = "fpr", "down"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class SoftGMean(SoftConfusionMetric):
+    """√(TPR·TNR), named "soft_g_mean"."""
+
+    reading, _direction = "g_mean", "up"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class SoftMCC(SoftConfusionMetric):
+    """Matthews correlation, named "soft_mcc"."""
+
+    reading, _direction = "mcc", "up"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class ERatio(SoftConfusionMetric):
+    """FNR/FPR (Eq. 11), named "e_ratio": above 1 where positives are the harder class. The callback `SlopeRate` reads it."""
+
+    reading, _direction = "e_ratio", "down"
+
+
+NAMES = {"fnr": "soft_fnr", "fpr": "soft_fpr", "g_mean": "soft_g_mean", "mcc": "soft_mcc", "e_ratio": "e_ratio"}

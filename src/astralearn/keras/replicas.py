@@ -1,0 +1,30 @@
+"""Sums over the replicas of tf.distribute: a few numbers per step travel, whatever the batch.
+
+JAX needs nothing of this: with keras.distribution the batch is one array, however it is laid out over devices, and so are its sums.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import keras
+from keras import ops
+
+from astralearn.core.sums import SUMMED, Sums
+
+
+def joined(kind: str, sums: Sums) -> tuple[Sums, int]:
+    """The sums of all replicas added up, the same on each, and the number of replicas."""
+    if keras.config.backend() != "tensorflow":
+        return sums, 1
+    import tensorflow as tf
+
+    replica = tf.distribute.get_replica_context()
+    if replica is None or replica.num_replicas_in_sync == 1:
+        return sums, 1
+    # Everyone's sums in a row of its own: sums of logarithms cannot be added by all_reduce, rows of zeros can.
+    own_row = tf.one_hot(replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=sums[0].dtype)
+    mine = tf.stack([tf.reshape(part, (-1,)) for part in sums])
+    everyone = replica.all_reduce(tf.distribute.ReduceOp.SUM, own_row[:, None, None] * mine)
+    parts = (tuple(tf.reshape(part, sums[0].shape) for part in tf.unstack(row)) for row in tf.unstack(everyone))
+    return functools.reduce(functools.partial(SUMMED[kind].add, xp=ops), parts), replica.num_replicas_in_sync

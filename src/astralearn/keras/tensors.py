@@ -1,0 +1,88 @@
+"""What differs between the backends: the namespace the core is called with, whether values are known yet, a closed-form gradient.
+
+JAX and PyTorch have namespaces of their own, which cost less per call than keras.ops; TensorFlow's tensors are served by keras.ops.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import keras
+from keras import ops
+
+from astralearn.core import elementary
+from astralearn.core.inputs import Array
+from astralearn.core.inputs import namespace as native
+
+Gradients = Callable[[Array], tuple[Array, ...]]
+
+
+def namespace(x: Array) -> Any:
+    """The namespace of the backend's tensor x."""
+    if keras.config.backend() == "torch":
+        return _torch(sys.modules["torch"].compiler.is_compiling())
+    return native(x)
+
+
+@functools.cache
+def _torch(compiled: bool) -> Any:
+    """PyTorch's own functions, which a small step calls so often that every wrapper around them shows.
+
+    compiled: with the expm1 and log1p that survive TorchInductor.
+    """
+    torch = sys.modules["torch"]
+    names = ("abs", "exp", "expm1", "log", "log1p", "logaddexp", "maximum", "minimum", "ones_like", "sqrt", "sum", "where")
+    xp = SimpleNamespace(**{name: getattr(torch, name) for name in names}, clip=torch.clamp, max=torch.amax, min=torch.amin)
+    if compiled:
+        xp.expm1 = lambda v: elementary.expm1(v, xp)
+        xp.log1p = lambda u: elementary.log1p(u, xp)
+    return xp
+
+
+def read(variable: Any) -> Array:
+    """A variable's value. For TensorFlow a tensor, not the tf.Variable that keras.ops would give: tf.custom_gradient takes no variables."""
+    value = ops.convert_to_tensor(variable)
+    return sys.modules["tensorflow"].convert_to_tensor(value) if keras.config.backend() == "tensorflow" else value
+
+
+def is_known(x: Array) -> bool:
+    """Whether the values of x can be looked at: not inside a trace, and not on PyTorch's device of shapes."""
+    backend = keras.config.backend()
+    if backend == "jax":
+        return not isinstance(x, sys.modules["jax"].core.Tracer)
+    if backend == "torch":
+        return x.device.type != "meta" and not sys.modules["torch"].compiler.is_compiling()
+    return hasattr(x, "numpy")
+
+
+def wide_dtype(dtype: Any) -> Any:
+    """The dtype or policy to compute in: as given or configured, but float32 instead of a half precision, for g reaches b times x."""
+    policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
+    return "float32" if policy.compute_dtype in ("float16", "bfloat16") else policy
+
+
+def with_gradient(forward: Callable[..., tuple[Array, Gradients]], again: Callable[..., tuple[Array, ...]], *arguments: Array) -> Array:
+    """forward(*arguments)[0], differentiated by closed forms.
+
+    forward: (*arguments) → (value, gradients), where gradients(upstream) gives one gradient for each argument from what forward
+    kept. again: (upstream, *arguments) → the same from the arguments alone, for PyTorch, where what forward kept is a constant and could
+    not be differentiated a second time.
+    """
+
+    def traced(*arguments: Array) -> tuple[Array, Callable[..., Any]]:
+        value, gradients = forward(*arguments)
+
+        def backward(*saved: Array, upstream: Array = None) -> Any:
+            if upstream is None:  # TensorFlow and JAX hand the gradient of the value alone
+                found = gradients(*saved)
+            else:
+                found = again(upstream, *saved) if sys.modules["torch"].is_grad_enabled() else gradients(upstream)
+            return found if len(found) > 1 else found[0]
+
+        return value, backward
+
+    return ops.custom_gradient(traced)(*arguments)
