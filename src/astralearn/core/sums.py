@@ -27,7 +27,7 @@ from astralearn.core.sigmoid import sigmoid, softplus
 _LOG_NOTHING = -1e30
 
 # Times this, and cut off at 0 and 1, a number tells whether it is above 0.
-_TO_THE_TOP = 1e30
+_TO_THE_TOP = 1e16
 
 Sums = tuple[Array, ...]
 
@@ -64,36 +64,41 @@ def bce_gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> 
 
 
 def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
-    """Sums ln TP, ln TN, m₁, m₀; slopes wσ(m)σ(−m)/TP for a positive, /TN for a negative.
+    """Sums ln TP, ln TN, m₁, m₀ and the depths d₁, d₀; slopes wσ(m)σ(−m) in units of e^{−d}.
 
-    Let c ≤ 0 be the logit of a class's best example, or 0 if that is classified right: then no other of the class is, |m| ≥ −c, and
-    e = exp(−|m| − c) is σ(−m)(1 + e^{−|m|}) in units of e^c. So one exponential serves all, and nothing is 0/0 even where every
-    positive sits at g = −200. Masks are products, since a selection costs array libraries more than an exponential.
+    The depth d ≥ 0 of a class is how far below 0 the logit −m of its best example is. Where d > 0, no example of the class is
+    classified right, |m| ≥ d, and σ(−m) is e^{d − |m|}/(1 + e^{−|m|}) in units of e^{−d}. Where d = 0 the same exponential serves. So
+    nothing is 0/0 even where every positive sits at g = −200. Masks are products, since a selection costs array libraries more
+    than an exponential.
     """
     negative = 1.0 - y
     right_logit = (y - negative) * g
     weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
     absent_1, absent_0 = (negative, y) if weight is None else (_is_zero(weight_of_1, xp), _is_zero(weight_of_0, xp))
-    peak_1 = xp.clip(xp.max(g + absent_1 * _LOG_NOTHING, axis=axis, keepdims=True), _LOG_NOTHING, 0.0)
-    peak_0 = xp.clip(xp.max(absent_0 * _LOG_NOTHING - g, axis=axis, keepdims=True), _LOG_NOTHING, 0.0)
-    # The exponent is above 0 only for examples without weight.
-    e = xp.exp(xp.clip(-xp.abs(right_logit) - (y * peak_1 + negative * peak_0), _LOG_NOTHING, 0.0))
-    share = 1.0 / (1.0 + e * (y * xp.exp(peak_1) + negative * xp.exp(peak_0)))
-    # e below 0, 1 above it; a right_logit between 0 and 1e-30 has e = 1 as well.
+    depth_1 = xp.clip(xp.min(absent_1 * -_LOG_NOTHING - g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING)
+    depth_0 = xp.clip(xp.min(absent_0 * -_LOG_NOTHING + g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING)
+    exponent = (y * depth_1 + negative * depth_0) - xp.abs(g)
+    if weight is not None:  # above 0 only for examples without weight
+        exponent = xp.clip(exponent, _LOG_NOTHING, 0.0)
+    e = xp.exp(exponent)
+    share = 1.0 / (1.0 + e * (y * xp.exp(-depth_1) + negative * xp.exp(-depth_0)))
+    # e below 0, 1 above it; a right_logit between 0 and 1e-16 has e = 1 to rounding as well.
     right = xp.maximum(e, xp.clip(right_logit * _TO_THE_TOP, 0.0, 1.0)) * share
 
     def total(values: Array) -> Array:
         return xp.sum(values, axis=axis, keepdims=True)
 
-    m1, m0, tp, tn = total(weight_of_1), total(weight_of_0), total(weight_of_1 * right), total(weight_of_0 * right)
-    log_tp, log_tn = _log_sum(peak_1, tp, m1, xp), _log_sum(peak_0, tn, m0, xp)
-    slopes = e * share * share * (weight_of_1 / _or_one(tp, xp) + weight_of_0 / _or_one(tn, xp))
-    return (log_tp, log_tn, m1, m0), slopes
+    m1, m0 = total(weight_of_1), total(weight_of_0)
+    log_tp = _log_sum(-depth_1, total(weight_of_1 * right), m1, xp)
+    log_tn = _log_sum(-depth_0, total(weight_of_0 * right), m0, xp)
+    return (log_tp, log_tn, m1, m0, depth_1, depth_0), _times(weight, e * share * share)
 
 
 def gmn_add(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:
-    """Counts in logarithms, totals as they are."""
-    return xp.logaddexp(mine[0], theirs[0]), xp.logaddexp(mine[1], theirs[1]), mine[2] + theirs[2], mine[3] + theirs[3]
+    """Counts in logarithms, totals as they are, of depths the lesser."""
+    logs = tuple(xp.logaddexp(a, b) for a, b in zip(mine[:2], theirs[:2], strict=True))
+    depths = tuple(xp.minimum(a, b) for a, b in zip(mine[4:], theirs[4:], strict=True))
+    return (*logs, mine[2] + theirs[2], mine[3] + theirs[3], *depths)
 
 
 def gmn_value(sums: Sums, *, xp: Any) -> Array:
@@ -102,9 +107,10 @@ def gmn_value(sums: Sums, *, xp: Any) -> Array:
 
 
 def gmn_gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:
-    """∓½ G wᵢ zᵢ(1−zᵢ)/TP for a positive, TN for a negative: the slopes times ½ G and this shard's share of TP or TN."""
-    half_g = 0.5 * xp.exp(_log_g_mean(sums, xp))
-    of_1, of_0 = (half_g * xp.exp(mine - everyone) for mine, everyone in zip(own[:2], sums[:2], strict=True))
+    """∓½ G wᵢ zᵢ(1−zᵢ)/TP for a positive, TN for a negative."""
+    log_g = _log_g_mean(sums, xp)
+    # Bounded for a class without examples, which has no use for it.
+    of_1, of_0 = (0.5 * xp.exp(xp.clip(log_g - (own[4 + k] + sums[k]), _LOG_NOTHING, 80.0)) for k in (0, 1))
     return slopes * ((1.0 - y) * of_0 - y * of_1)
 
 
@@ -138,7 +144,7 @@ SUMMED: dict[str, SummedLoss] = {
 
 def _log_g_mean(sums: Sums, xp: Any) -> Array:
     """ln √(TPR·TNR), a class without weight counting as found."""
-    log_tp, log_tn, m1, m0 = sums
+    log_tp, log_tn, m1, m0 = sums[:4]
     log_tpr = xp.where(m1 > 0, log_tp - xp.log(_or_one(m1, xp)), 0.0)
     log_tnr = xp.where(m0 > 0, log_tn - xp.log(_or_one(m0, xp)), 0.0)
     return 0.5 * (log_tpr + log_tnr)

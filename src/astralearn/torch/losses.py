@@ -254,7 +254,7 @@ def _scaled(name: str, sums: Sums, factor: float) -> Sums:
     if name != "gmn":
         return tuple(factor * part for part in sums)
     shift = torch.log(torch.tensor(max(factor, 1e-30), dtype=sums[0].dtype, device=sums[0].device))
-    return sums[0] + shift, sums[1] + shift, factor * sums[2], factor * sums[3]
+    return sums[0] + shift, sums[1] + shift, factor * sums[2], factor * sums[3], *sums[4:]
 
 
 def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
