@@ -11,9 +11,19 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from astralearn.torch import ASTra, BCELoss, F1Loss, GMNLoss, MCCLoss, SoftConfusionMonitor, StratifiedBatchSampler, full_batch_backward
+from astralearn.torch import (
+    ASTra,
+    BalancedAccuracyLoss,
+    BCELoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    SoftConfusionMonitor,
+    StratifiedBatchSampler,
+    full_batch_backward,
+)
 
-LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss}
+LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss}
 
 
 def model() -> nn.Module:
@@ -35,6 +45,11 @@ def shards(world: int) -> list[slice]:
     return [slice(start, end) for start, end in itertools.pairwise(ends)]
 
 
+def shards_with_an_empty_one(world: int) -> list[slice]:
+    """Everything on the first ranks, nothing on the last."""
+    return [*shards(world - 1), slice(103, 103)]
+
+
 def gradients(of: nn.Module) -> torch.Tensor:
     return torch.cat([parameter.grad.reshape(-1) for parameter in of.parameters()])
 
@@ -48,25 +63,24 @@ def main() -> None:
     torch.set_num_threads(1)
     rank, world = dist.get_rank(), dist.get_world_size()
     x, y, weight = data()
-    mine = shards(world)[rank]
     errors = {}
-    for name, loss in LOSSES.items():
-        for options in ({}, {"per_output": True}):
-            single = model()
-            expected = loss(**options)(single(x), y, weight)
-            expected.backward()
-            parallel = DistributedDataParallel(model())
-            value = loss(process_group=True, **options)(parallel(x[mine]), y[mine], weight[mine])
-            value.backward()
-            key = f"{name} {sorted(options)}"
-            errors[key] = max(worst(gradients(parallel), gradients(single)), abs(float(value.detach() - expected.detach())))
-            parallel = DistributedDataParallel(model())
-            batches = [tuple(part[mine][i : i + 3] for part in (x, y, weight)) for i in range(0, len(x[mine]), 3)]
-            value = full_batch_backward(parallel, loss(process_group=dist.group.WORLD, **options), batches)
-            errors[f"{key} micro-batches"] = max(worst(gradients(parallel), gradients(single)), abs(float(value - expected.detach())))
+    for (name, loss), options, split in itertools.product(LOSSES.items(), ({}, {"per_output": True}), (shards, shards_with_an_empty_one)):
+        mine = split(world)[rank]
+        single = model()
+        expected = loss(**options)(single(x), y, weight)
+        expected.backward()
+        parallel = DistributedDataParallel(model())
+        value = loss(process_group=True, **options)(parallel(x[mine]), y[mine], weight[mine])
+        value.backward()
+        key = f"{name} {sorted(options)} {split.__name__}"
+        errors[key] = max(worst(gradients(parallel), gradients(single)), abs(float(value.detach() - expected.detach())))
+        parallel = DistributedDataParallel(model())
+        batches = [tuple(part[mine][i : i + 3] for part in (x, y, weight)) for i in range(0, max(1, len(x[mine])), 3)]
+        value = full_batch_backward(parallel, loss(process_group=dist.group.WORLD, **options), batches)
+        errors[f"{key} micro-batches"] = max(worst(gradients(parallel), gradients(single)), abs(float(value - expected.detach())))
     monitor, joined = SoftConfusionMonitor(), SoftConfusionMonitor(sync_on_compute=False) if "torchmetrics" in sys.modules else None
     logits = model()(x).detach()
-    monitor.update(logits[mine], y[mine])
+    monitor.update(logits[mine], y[mine])  # the last rank has nothing
     if joined is not None:
         joined.update(logits, y)
         errors["monitor"] = max(abs(float(a - b)) for a, b in zip(monitor.compute().values(), joined.compute().values(), strict=True))

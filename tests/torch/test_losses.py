@@ -184,7 +184,7 @@ def test_running_sums_remember_the_class_that_a_batch_lacks():
             ValueError,
             "sample_weight must be finite and at least 0",
         ),
-        (lambda: GMNLoss()(torch.zeros(0), torch.zeros(0)), ValueError, "at least one value"),
+        (lambda: GMNLoss()(torch.zeros(0), torch.zeros(0)), ValueError, "at least one value, unless process_group is given"),
         (lambda: GMNLoss(per_output=True)(torch.zeros(3), torch.zeros(3)), ValueError, r"per_output wants logits of shape \(N, C\)"),
         (lambda: GMNLoss(reduction="sum"), ValueError, "reduction must be 'mean' or 'none'; found 'sum'"),
         (lambda: GMNLoss(running=1.0), ValueError, r"running must be None or a decay in \[0, 1\); found 1.0"),

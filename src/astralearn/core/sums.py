@@ -5,7 +5,7 @@ Every loss is J(S) of a few sums S over the examples, so examples meet only ther
     sums, slopes = examine(g, y, weight, axis=…, xp=…)      one look at the shard's own examples
     total        = add(sums, sums of another shard)         what has to travel
     value(total)                                            the loss of everything joined
-    gradient(slopes, y, total)                              its gradient at this shard's logits, exactly
+    gradient(slopes, y, sums, total)                        its gradient at this shard's logits, exactly
 
 Sums are a tuple of arrays, one number for each output, reduced dimensions kept with size 1 so that they broadcast against the
 logits. `slopes` has the shape of the logits. Arrays only, unchecked. Each J is that of `losses` to rounding, m and the
@@ -26,6 +26,8 @@ from astralearn.core.sigmoid import sigmoid, softplus
 # Stands for ln 0: finite, so that sums and differences stay finite, and far below the logarithm of anything counted.
 _LOG_NOTHING = -1e30
 
+# Times this, and cut off at 0 and 1, a number tells whether it is above 0.
+_TO_THE_TOP = 1e16
 
 Sums = tuple[Array, ...]
 
@@ -56,42 +58,47 @@ def bce_value(sums: Sums, *, xp: Any) -> Array:
     return sums[0] / _or_one(sums[1], xp)
 
 
-def bce_gradient(slopes: Array, y: Array, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
+def bce_gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
     """wᵢ(zᵢ − yᵢ)/Σw."""
     return slopes / _or_one(sums[1], xp)
 
 
 def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
-    """Sums ln TP, ln TN, m₁, m₀; slopes ln w + ln σ(m)σ(−m).
+    """Sums ln TP, ln TN, m₁, m₀ and the depths d₁, d₀; slopes wσ(m)σ(−m) in units of e^{−d}.
 
-    The logarithms are taken by logsumexp around each class's best example, so nothing is 0/0 even where every positive sits at
-    g = −200. Masks are products, since a selection costs array libraries more than an exponential.
+    The depth d ≥ 0 of a class is how far below 0 the logit −m of its best example is. Where d > 0, no example of the class is
+    classified right, |m| ≥ d, and σ(−m) is e^{d − |m|}/(1 + e^{−|m|}) in units of e^{−d}. Where d = 0 the same exponential serves. So
+    nothing is 0/0 even where every positive sits at g = −200. Masks are products, since a selection costs array libraries more
+    than an exponential.
     """
     negative = 1.0 - y
-    m = (negative - y) * g
-    minus_m_abs = -xp.abs(m)
-    log_share = xp.log1p(xp.exp(minus_m_abs))
-    log_right = -(xp.clip(m, 0.0, -_LOG_NOTHING) + log_share)
+    right_logit = (y - negative) * g
     weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
     absent_1, absent_0 = (negative, y) if weight is None else (_is_zero(weight_of_1, xp), _is_zero(weight_of_0, xp))
-    best_of_1 = -softplus(-xp.max(g + absent_1 * _LOG_NOTHING, axis=axis, keepdims=True), xp)
-    best_of_0 = -softplus(xp.min(g - absent_0 * _LOG_NOTHING, axis=axis, keepdims=True), xp)
-    # The exponent is above 0 only for examples without weight.
-    scaled = xp.exp(xp.clip(log_right - (y * best_of_1 + negative * best_of_0), _LOG_NOTHING, 0.0))
+    depth_1 = xp.clip(xp.min(absent_1 * -_LOG_NOTHING - g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING)
+    depth_0 = xp.clip(xp.min(absent_0 * -_LOG_NOTHING + g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING)
+    exponent = (y * depth_1 + negative * depth_0) - xp.abs(g)
+    if weight is not None:  # above 0 only for examples without weight
+        exponent = xp.clip(exponent, _LOG_NOTHING, 0.0)
+    e = xp.exp(exponent)
+    share = 1.0 / (1.0 + e * (y * xp.exp(-depth_1) + negative * xp.exp(-depth_0)))
+    # e below 0, 1 above it; a right_logit between 0 and 1e-16 has e = 1 to rounding as well.
+    right = xp.maximum(e, xp.clip(right_logit * _TO_THE_TOP, 0.0, 1.0)) * share
 
     def total(values: Array) -> Array:
         return xp.sum(values, axis=axis, keepdims=True)
 
     m1, m0 = total(weight_of_1), total(weight_of_0)
-    log_tp = _log_sum(best_of_1, total(weight_of_1 * scaled), m1, xp)
-    log_tn = _log_sum(best_of_0, total(weight_of_0 * scaled), m0, xp)
-    slopes = minus_m_abs - 2.0 * log_share
-    return (log_tp, log_tn, m1, m0), slopes if weight is None else slopes + _log(weight, xp)
+    log_tp = _log_sum(-depth_1, total(weight_of_1 * right), m1, xp)
+    log_tn = _log_sum(-depth_0, total(weight_of_0 * right), m0, xp)
+    return (log_tp, log_tn, m1, m0, depth_1, depth_0), _times(weight, e * share * share)
 
 
 def gmn_add(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:
-    """Counts in logarithms, totals as they are."""
-    return xp.logaddexp(mine[0], theirs[0]), xp.logaddexp(mine[1], theirs[1]), mine[2] + theirs[2], mine[3] + theirs[3]
+    """Counts in logarithms, totals as they are, of depths the lesser."""
+    logs = tuple(xp.logaddexp(a, b) for a, b in zip(mine[:2], theirs[:2], strict=True))
+    depths = tuple(xp.minimum(a, b) for a, b in zip(mine[4:], theirs[4:], strict=True))
+    return (*logs, mine[2] + theirs[2], mine[3] + theirs[3], *depths)
 
 
 def gmn_value(sums: Sums, *, xp: Any) -> Array:
@@ -99,11 +106,12 @@ def gmn_value(sums: Sums, *, xp: Any) -> Array:
     return -xp.expm1(_log_g_mean(sums, xp))
 
 
-def gmn_gradient(slopes: Array, y: Array, sums: Sums, *, xp: Any) -> Array:
-    """∓½ G wᵢ zᵢ(1−zᵢ)/TP for a positive, TN for a negative: ± the exponential of one sum of logarithms, at most ½."""
-    log_half_g = _log_g_mean(sums, xp) + xp.log(0.0 * sums[0] + 0.5)
-    negative = 1.0 - y
-    return (negative - y) * xp.exp(slopes + (y * (log_half_g - sums[0]) + negative * (log_half_g - sums[1])))
+def gmn_gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:
+    """∓½ G wᵢ zᵢ(1−zᵢ)/TP for a positive, TN for a negative."""
+    log_g = _log_g_mean(sums, xp)
+    # Bounded for a class without examples, which has no use for it.
+    of_1, of_0 = (0.5 * xp.exp(xp.clip(log_g - (own[4 + k] + sums[k]), _LOG_NOTHING, 80.0)) for k in (0, 1))
+    return slopes * ((1.0 - y) * of_0 - y * of_1)
 
 
 def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[SoftConfusion], tuple[Array, Array]]) -> SummedLoss:
@@ -116,7 +124,7 @@ def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[
     def value(sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
         return of_counts(SoftConfusion(*sums))
 
-    def gradient(slopes: Array, y: Array, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
+    def gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
         by_tp, by_tn = partials(SoftConfusion(*sums))
         return slopes * (y * by_tp - (1.0 - y) * by_tn)
 
@@ -136,7 +144,7 @@ SUMMED: dict[str, SummedLoss] = {
 
 def _log_g_mean(sums: Sums, xp: Any) -> Array:
     """ln √(TPR·TNR), a class without weight counting as found."""
-    log_tp, log_tn, m1, m0 = sums
+    log_tp, log_tn, m1, m0 = sums[:4]
     log_tpr = xp.where(m1 > 0, log_tp - xp.log(_or_one(m1, xp)), 0.0)
     log_tnr = xp.where(m0 > 0, log_tn - xp.log(_or_one(m0, xp)), 0.0)
     return 0.5 * (log_tpr + log_tnr)
@@ -156,7 +164,3 @@ def _or_one(total: Array, xp: Any) -> Array:
 
 def _is_zero(values: Array, xp: Any) -> Array:
     return xp.where(values > 0, 0.0, xp.ones_like(values))
-
-
-def _log(weight: Array, xp: Any) -> Array:
-    return xp.where(weight > 0, xp.log(_or_one(weight, xp)), _LOG_NOTHING)

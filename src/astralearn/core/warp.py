@@ -1,8 +1,8 @@
 """g and both its derivatives from shared intermediates: the training pass, where speed counts and rounding near g = 0 does not.
 
-With t = bx + ln b, E = e^t, s = ln(1 + E)/b and ŷ = 1 − e^{−s} (maths.md):
+With t = bx + ln b, σ = σ(t), s = ln(1 + e^t)/b and ŷ = 1 − e^{−s} (maths.md):
 
-    g = s + ln ŷ − ln(e^{s₀} − 1),    ∂g/∂x = E/((1 + E) ŷ),    ∂g/∂b = [(∂g/∂x)(x + 1/b) − s/ŷ]/b − k,
+    g = s + ln ŷ − ln(e^{s₀} − 1),    ∂g/∂x = σ/ŷ,    ∂g/∂b = [(∂g/∂x)(x + 1/b) − s/ŷ]/b − k,
 
 where s₀ is s, and k the rest of ∂g/∂b, at x = 0. Four transcendental functions and no selection between branches, which costs
 array libraries more than a logarithm: the limits enter as bounds, s ≥ t/b above and g + ln(e^{s₀} − 1) ≤ bx below.
@@ -17,7 +17,7 @@ from astralearn.core.curve import checked_logits
 from astralearn.core.inputs import Array, ArrayLike
 
 # Beyond these values of t the bounds are exact to rounding. float32 holds e^t up to the upper one, and e^t/b from the lower one.
-_LOWEST, _HIGHEST = -36.0, 80.0
+LOWEST, HIGHEST = -36.0, 80.0
 
 
 class Warp(NamedTuple):
@@ -26,6 +26,16 @@ class Warp(NamedTuple):
     g: Array
     dx: Array
     lag: Array
+
+
+class OfSlope(NamedTuple):
+    """What every logit shares, each of the shape of b: b, ln b, 1/b, ln(e^{s₀} − 1) and k."""
+
+    b: Array
+    log_b: Array
+    inverse: Array
+    origin: Array
+    k: Array
 
 
 def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
@@ -37,24 +47,37 @@ def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
     [3.26, 1.115, 2.532]
     """
     xp, x, b = checked_logits(x, b, xp)
-    bx = b * x
-    t = bx + xp.log(b)
-    odds = xp.exp(xp.clip(t, _LOWEST, _HIGHEST))
-    minus_s = xp.maximum(xp.log1p(odds), t) * (-1.0 / b)
+    shared, bx = of_slope(b, xp=xp), b * x
+    return warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=xp), xp=xp)
+
+
+def of_slope(b: Array, *, xp: Any) -> OfSlope:
+    """The part of `warp` that depends on the slope alone."""
+    s0 = xp.log1p(b) / b
+    return OfSlope(b, xp.log(b), 1.0 / b, xp.log(xp.expm1(s0)), (s0 - 1.0 / (1.0 + b)) / (b * xp.expm1(-s0)))
+
+
+def softplus_and_sigmoid(t: Array, *, xp: Any) -> tuple[Array, Array]:
+    """ln(1 + e^t) and σ(t) from one exponential; both stop falling at t = LOWEST, so that their ratio tends to 1."""
+    odds = xp.exp(xp.clip(t, LOWEST, HIGHEST))
+    return xp.maximum(xp.log1p(odds), t), odds / (1.0 + odds)
+
+
+def warp_at(bx: Array, shared: OfSlope, softplus_t: Array, sigmoid_t: Array, *, xp: Any) -> Warp:
+    """The rest of `warp`, given bx, ln(1 + e^t) and σ(t)."""
+    minus_s = softplus_t * -shared.inverse
     minus_y_hat = xp.expm1(minus_s)
     y_hat = -minus_y_hat
     logit = xp.minimum(xp.log(y_hat) - minus_s, bx)
-    return Warp(logit - xp.log(xp.expm1(xp.log1p(b) / b)), odds / ((1.0 + odds) * y_hat), minus_s / minus_y_hat)
+    return Warp(logit - shared.origin, sigmoid_t / y_hat, minus_s / minus_y_hat)
 
 
-def slope_derivative(b: Array, dx_x: Array, dx: Array, lag: Array, one: Array, *, xp: Any) -> Array:
+def slope_derivative(shared: OfSlope, dx_x: Array, dx: Array, lag: Array, one: Array | float) -> Array:
     """∂g/∂b from (∂g/∂x)·x, ∂g/∂x, s/ŷ and 1.
 
     It is linear in these four, so Σ wᵢ ∂gᵢ/∂b follows from their four sums Σ wᵢ(∂gᵢ/∂x)xᵢ, Σ wᵢ ∂gᵢ/∂x, Σ wᵢsᵢ/ŷᵢ and Σ wᵢ: all
     that a backward pass needs, and much cheaper than an array of derivatives.
 
-    b: slope ≥ 1. The rest: arrays that broadcast against b.
+    shared: of `of_slope`. The rest: arrays that broadcast against it.
     """
-    s0 = xp.log1p(b) / b
-    k = (s0 - 1.0 / (1.0 + b)) / (b * xp.expm1(-s0))
-    return (dx_x + dx / b - lag) / b - k * one
+    return (dx_x + dx * shared.inverse - lag) * shared.inverse - shared.k * one

@@ -54,9 +54,9 @@ def full_batch_backward(
     for batch, is_last in _with_end(batches):
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
-            _, slopes = examined(loss.name, g.detach(), y, weight, loss.axis(g))
-            wide = gradient_at(loss.name, slopes.double() if g.device.type == "cpu" else slopes, y, total)
-            g.backward((scale * per_loss * wide).to(g.dtype))  # type: ignore[no-untyped-call]
+            _, looks = examined(loss.name, g.detach(), y, weight, loss.axis(g))
+            gradient = gradient_at(loss.name, looks, y, total)
+            g.backward((scale * per_loss * gradient).to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(torch.get_default_dtype())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,9 +18,9 @@ from astralearn.core import (
     slope_from_raw,
     threshold,
 )
-from astralearn.core.warp import slope_derivative, warp
+from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp, warp_at
 from astralearn.torch.blocks import blocks
-from astralearn.torch.elementary import eager, namespace
+from astralearn.torch.elementary import eager, namespace, portable, swift
 
 
 class ASTra(nn.Module):
@@ -114,56 +114,72 @@ class _Warp(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, b: Tensor) -> Tensor:
-        g, dx, lag = _in_blocks(warp, x, b)
-        ctx.save_for_backward(x, b, dx, lag)
+        g, dx, rest = _compiled_warp(x, b) if torch.compiler.is_compiling() else _warp_in_blocks(x, b)
+        ctx.save_for_backward(x, b, dx, rest)
         return g
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
         (weight,) = gradients
-        x, b, dx, lag = ctx.saved_tensors
-        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
+        x, b, dx, rest = ctx.saved_tensors
+        is_compiling = torch.compiler.is_compiling()
+        if torch.is_grad_enabled() and not is_compiling:  # create_graph=True: to be differentiated once more
             in_x = weight * rebalanced_logit_dx(x, b, xp=eager)
             return in_x, (weight * rebalanced_logit_db(x, b, xp=eager)).sum_to_size(b.shape)
-        rows, is_learned = blocks(x), ctx.needs_input_grad[1]
-        if len(rows) == 1:
-            in_x = weight * dx
-            return in_x, _in_b(b, in_x, x, weight, lag) if is_learned else None
-        in_x, in_b = torch.empty_like(x), torch.zeros_like(b)
-        for row in rows:
-            in_x[row] = weight[row] * dx[row]
-            if is_learned:
-                in_b += _in_b(b, in_x[row], x[row], weight[row], lag[row])
-        return in_x, in_b if is_learned else None
+        in_x = weight * dx
+        if not ctx.needs_input_grad[1]:
+            return in_x, None
+        return in_x, (weight * rest).sum_to_size(b.shape) if is_compiling else _in_b(b, in_x, x, weight, rest)
+
+
+def _warp_in_blocks(x: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """g, ∂g/∂x and the lag of `core.warp`."""
+    rows = blocks(x)
+    if len(rows) == 1:
+        return warp(x, b, xp=eager)
+    shared = of_slope(b, xp=eager)
+    whole = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
+    for row in rows:
+        bx = b * x[row]
+        parts = warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=eager), xp=eager)
+        for values, part in zip(whole, parts, strict=True):
+            values[row] = part
+    return whole
 
 
 def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Tensor:
     """Σ weight · ∂g/∂b, of the shape of b."""
-    if b.ndim == 0 and not torch.compiler.is_compiling():  # inner products, without an array of products
+    if b.ndim == 0:  # inner products, without an array of products
         in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
         sums = [torch.dot(in_x, x), in_x.sum(), torch.dot(weight, lag), weight.sum()]
     else:
         sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, weight * lag, weight)]
-    derivative: Tensor = slope_derivative(b, *sums, xp=namespace())
+    derivative: Tensor = slope_derivative(of_slope(b, xp=eager), *sums)
     return derivative
 
 
+def _compiled_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+    """g, ∂g/∂x and ∂g/∂b for TorchInductor, in three loops instead of one.
+
+    What is stacked is written to memory. Without that the partitioner would rather compute everything a second time in the
+    backward pass, logarithms of b would be taken again at every eighth logit, and one loop would hold a chain of four transcendental
+    functions, too long for a CPU to overlap with its neighbours'. Each costs more than memory does.
+    """
+    is_single = x.dtype == torch.float32
+    xp, pair = (swift, swift.softplus_and_sigmoid) if is_single else (portable, partial(softplus_and_sigmoid, xp=portable))
+    shared = OfSlope(*torch.stack(of_slope(b, xp=portable)).unbind(0))
+    bx = shared.b * x
+    softplus_t, sigmoid_t = torch.stack(pair(bx + shared.log_b)).unbind(0)
+    g, dx, lag = warp_at(bx, shared, softplus_t, sigmoid_t, xp=xp)
+    return torch.stack([g, dx, slope_derivative(shared, dx * x, dx, lag, 1.0)]).unbind(0)
+
+
 def _rebalanced_logit(x: Tensor, b: Tensor) -> Tensor:
-    (g,) = _in_blocks(lambda *arguments, xp: (rebalanced_logit(*arguments, xp=xp),), x, b)
-    return g
-
-
-def _in_blocks(formula: Callable[..., tuple[Tensor, ...]], x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     rows = blocks(x)
     if len(rows) == 1:
-        return formula(x, b, xp=namespace())
-    whole: tuple[Tensor, ...] = ()
-    for row in rows:
-        parts = formula(x[row], b, xp=namespace())
-        whole = whole or tuple(torch.empty_like(x) for _ in parts)
-        for values, part in zip(whole, parts, strict=True):
-            values[row] = part
-    return whole
+        whole: Tensor = rebalanced_logit(x, b, xp=namespace())
+        return whole
+    return torch.cat([rebalanced_logit(x[row], b, xp=namespace()) for row in rows])
 
 
 def _at_least_float32(x: Tensor) -> Tensor:

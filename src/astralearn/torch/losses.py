@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -80,6 +81,8 @@ class SummedLossModule(nn.Module):
     def prepared(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Logits, labels and weights of one dtype, checked, missing labels turned into 0 with weight 0."""
         _check_kinds(logits, target, sample_weight)
+        if logits.numel() == 0 and self.process_group is None:
+            raise ValueError(f"logits must hold at least one value, unless process_group is given; found shape {tuple(logits.shape)}")
         g = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
         missing = None if self.ignore_index is None else target == self.ignore_index
         y = target.to(g.dtype)
@@ -178,17 +181,17 @@ class _Summed(torch.autograd.Function):
         process_group: ProcessGroup | bool | None,
         memory: Memory | None,
     ) -> Tensor:
-        sums, slopes = examined(name, g, y, weight, axis)
-        total, scale = sums, 1.0
+        total, looks = examined(name, g, y, weight, axis)
+        scale = 1.0
         if process_group is not None:
-            total, scale = gather_sums(name, sums, process_group), float(world_size(process_group))
+            total, scale = gather_sums(name, total, process_group), float(world_size(process_group))
         if memory is not None:
             # Sums of n batches have 1/n of one batch's gradient: undo that, so that the step size does not depend on the memory.
             total, age = memory.joined(total)
             scale *= age
         ctx.is_plain = process_group is None and memory is None
         ctx.name, ctx.axis = name, axis
-        gradient = gradient_at(name, slopes, y, total)
+        gradient = gradient_at(name, looks, y, total)
         ctx.save_for_backward(g, y, weight, gradient if scale == 1.0 else scale * gradient)
         value: Tensor = SUMMED[name].value(total, xp=eager)
         return value
@@ -204,31 +207,46 @@ class _Summed(torch.autograd.Function):
         return of_loss * gradient, None, None, None, None, None, None
 
 
-def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
-    """The batch's sums and slopes (`core.sums`), block by block."""
+class Look(NamedTuple):
+    """What `core.sums` made of one block: which rows, their own sums, their slopes."""
+
+    row: slice
+    sums: Sums
+    slopes: Tensor
+
+
+def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, list[Look]]:
+    """The batch's sums, and its blocks as they were examined."""
+    if g.numel() == 0:
+        return _sums_of_nothing(name, g, axis), []
     rows = blocks(g)
     if len(rows) == 1:
-        return SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
+        sums, slopes = SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
+        return sums, [Look(rows[0], sums, slopes)]
     if weight is not None:
         weight = weight.expand_as(g)
-    total: Sums | None = None
-    slopes = torch.empty_like(g)
+    looks = []
     for row in rows:
-        sums, slopes[row] = SUMMED[name].examine(g[row], y[row], None if weight is None else weight[row], axis=axis, xp=eager)
-        total = sums if total is None else SUMMED[name].add(total, sums, xp=eager)
-    assert total is not None
-    return total, slopes
+        looks.append(Look(row, *SUMMED[name].examine(g[row], y[row], None if weight is None else weight[row], axis=axis, xp=eager)))
+    return functools.reduce(functools.partial(SUMMED[name].add, xp=eager), (look.sums for look in looks)), looks
 
 
-def gradient_at(name: str, slopes: Tensor, y: Tensor, total: Sums) -> Tensor:
-    """The gradient at the logits whose slopes these are, for the sums of everything joined. May overwrite the slopes."""
-    rows = blocks(slopes)
-    if len(rows) == 1:
-        gradient: Tensor = SUMMED[name].gradient(slopes, y, total, xp=eager)
+def gradient_at(name: str, looks: list[Look], y: Tensor, total: Sums) -> Tensor:
+    """The gradient at the logits that were looked at, for the sums of everything joined."""
+    if not looks:
+        return torch.zeros_like(y)
+    if len(looks) == 1:
+        gradient: Tensor = SUMMED[name].gradient(looks[0].slopes, y, looks[0].sums, total, xp=eager)
         return gradient
-    for row in rows:
-        slopes[row] = SUMMED[name].gradient(slopes[row], y[row], total, xp=eager)
-    return slopes
+    return torch.cat([SUMMED[name].gradient(look.slopes, y[look.row], look.sums, total, xp=eager) for look in looks])
+
+
+def _sums_of_nothing(name: str, g: Tensor, axis: tuple[int, ...]) -> Sums:
+    """The sums of a rank without examples: those of an example without weight."""
+    shape = [1 if dimension in axis else size for dimension, size in enumerate(g.shape)]
+    zeros = torch.zeros(shape, dtype=g.dtype, device=g.device)
+    sums: Sums = SUMMED[name].examine(zeros, zeros, zeros, axis=axis, xp=eager)[0]
+    return sums
 
 
 def _scaled(name: str, sums: Sums, factor: float) -> Sums:
@@ -236,7 +254,7 @@ def _scaled(name: str, sums: Sums, factor: float) -> Sums:
     if name != "gmn":
         return tuple(factor * part for part in sums)
     shift = torch.log(torch.tensor(max(factor, 1e-30), dtype=sums[0].dtype, device=sums[0].device))
-    return sums[0] + shift, sums[1] + shift, factor * sums[2], factor * sums[3]
+    return sums[0] + shift, sums[1] + shift, factor * sums[2], factor * sums[3], *sums[4:]
 
 
 def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
@@ -247,8 +265,6 @@ def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -
     if target.shape != logits.shape:
         hint = " (use logits.squeeze(-1) or target.unsqueeze(-1))" if target.numel() == logits.numel() else ""
         raise ValueError(f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}")
-    if logits.numel() == 0:
-        raise ValueError(f"logits must hold at least one value; found shape {tuple(logits.shape)}")
     if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
         raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}")
 
@@ -264,6 +280,8 @@ def _check_weight(weight: Tensor | None) -> None:
 
 def _all_labels(y: Tensor) -> bool:
     """Whether all are 0 or 1, by y² − y = 0, which costs less than two comparisons."""
+    if y.numel() == 0:
+        return True
     low, high = torch.aminmax(y * y - y)
     return bool((low == 0) & (high == 0))
 

@@ -63,6 +63,8 @@ class SoftConfusionMonitor(_Metric):
     @torch.no_grad()
     def update(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
         """Counts a batch of (rebalanced) logits."""
+        if logits.numel() == 0 and logits.shape == target.shape:  # a rank that has run out of examples
+            return
         g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
         self.counts += torch.stack(list(soft_confusion(g, y, weight, xp=eager))).to(self.counts)
 
