@@ -60,6 +60,7 @@ def page(folder: Path) -> None:
         writer.writerow(["problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp", "fit_seconds"])
         writer.writerows([r.problem, r.method, r.repetition, r.fold, r.tn, r.fp, r.fn, r.tp, f"{r.fit_seconds:.3f}"] for r in records)
     rivals = [name for name in RIVALS if any(r.method == name for r in records)]
+    print(f"README:\n\n{at_a_glance(records, [DEFAULT, *rivals])}")
     for score, title in SCORES.items():
         print(f"\n### {title}\n")
         print(table(records, [DEFAULT, *rivals], score))
@@ -68,6 +69,21 @@ def page(folder: Path) -> None:
     for score, title in SCORES.items():
         print(f"\n{title}:\n")
         print(table(records, shown, score))
+
+
+def at_a_glance(records: Sequence[Record], names: Sequence[str]) -> str:
+    """The paper's problems, G-Mean / MCC, the best of each in bold."""
+    means = {
+        (problem, name): [float(np.mean([getattr(r, score) for r in rows])) for score in SCORES]
+        for problem in TABLE_1
+        for name, rows in by_method(records, problem).items()
+    }
+    best = {problem: np.max([means[problem, name] for name in names], axis=0) for problem in TABLE_1}
+    lines = ["| G-Mean / MCC | " + " | ".join(TABLE_1) + " |", "|---|" + "---|" * len(TABLE_1)]
+    for name in names:
+        cells = [" / ".join(cell(m, b, "") for m, b in zip(means[problem, name], best[problem], strict=True)) for problem in TABLE_1]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def table(records: Sequence[Record], names: Sequence[str], score: str) -> str:
