@@ -120,13 +120,13 @@ def a() -> None:
 FIT = """
 import time, numpy as np, sys
 sys.path.insert(0, "benchmarks")
-from engine import rows, TRAIN, POSITIVES
+from engine import rows, HIDDEN, POSITIVES, TRAIN
 from astralearn import ASTraClassifier
 import astralearn.engine.training
 X, y = rows(TRAIN, POSITIVES[0], 0)
 def fit(**options):
     start = time.perf_counter()
-    ASTraClassifier("bce", random_state=0, **options).fit(X, y)
+    ASTraClassifier("bce", hidden_layer_sizes=HIDDEN, alpha=0.0, distance=False, random_state=0, **options).fit(X, y)
     return time.perf_counter() - start
 """
 
