@@ -1,8 +1,8 @@
 """How long `astralearn reproduce` takes, from a part of it, and how long an idiomatic PyTorch loop would take for the same epochs.
 
 Each problem and method trains two folds per core for half of the epochs, which are compiled as thoroughly as all of them; times grow in
-proportion to folds and epochs, except for compiling, which is measured apart and counted once for each process, problem and method. The PyTorch loop of benchmarks/engine.py runs
-on rows of each problem's size.
+proportion to folds and epochs, except for compiling, which is measured apart and counted once for each process, problem and method. The
+PyTorch loop of benchmarks/engine.py runs on rows of each problem's size.
 
     python benchmarks/reproduce.py        (needs the data: see `astralearn data list`)
 """

@@ -7,7 +7,7 @@ from torch import nn
 
 import astralearn
 from astralearn.torch import ASTra, GMNLoss
-from astralearn.torch.elementary import expm1, log1p
+from astralearn.torch.elementary import expm1, log1p, swift
 
 X = torch.cat([torch.linspace(-40, 40, 161), torch.tensor([-1e4, -1e-4, 1e-4, 1e4])])
 # Packages deprecating each other's functions are not this library's to fix.
@@ -28,6 +28,20 @@ def test_elementary_functions_keep_relative_accuracy(dtype):
     torch.testing.assert_close(expm1(v).double(), torch.expm1(wide), rtol=tolerance, atol=0)
     torch.testing.assert_close(expm1(-v).double(), torch.expm1(-wide), rtol=tolerance, atol=0)
     assert float(expm1(torch.zeros((), dtype=dtype))) == float(log1p(torch.zeros((), dtype=dtype))) == 0
+
+
+def test_swift_functions_keep_relative_accuracy():
+    """Against float64, where TorchInductor's compiled training calls them: v ≤ 0, u a normal number, t until its bounds."""
+    eps = torch.finfo(torch.float32).eps
+    v = -torch.logspace(-30, 4, 4000)
+    torch.testing.assert_close(swift.expm1(v).double(), torch.expm1(v.double()), rtol=4 * eps, atol=0)
+    u = torch.logspace(-37, 37, 4000)
+    torch.testing.assert_close(swift.log(u).double(), torch.log(u.double()), rtol=4 * eps, atol=eps)
+    t = torch.linspace(-36, 36, 4001)
+    softplus, sigmoid = swift.softplus_and_sigmoid(t)
+    # e^t carries the rounding of t.
+    torch.testing.assert_close(softplus.double(), torch.nn.functional.softplus(t.double(), threshold=100), rtol=40 * eps, atol=0)
+    torch.testing.assert_close(sigmoid.double(), torch.sigmoid(t.double()), rtol=40 * eps, atol=0)
 
 
 def test_compile_has_no_graph_breaks_and_equals_eager():

@@ -17,7 +17,7 @@ import numpy as np
 from astralearn.core.confusion import right_and_wrong
 from astralearn.core.inputs import Array
 from astralearn.core.row_terms import STEEP, SlopeNumbers, plain_row_terms, row_terms, slope_numbers
-from astralearn.core.warp import Warp, slope_derivative, warp
+from astralearn.core.warp import Warp, of_slope, slope_derivative, warp
 
 # Bytes per array and block: small enough for the allocator to give a temporary the pages of the last one, and for the cache.
 BLOCK_BYTES = 1 << 15
@@ -139,7 +139,8 @@ def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> tuple[
     right, wrong = right_and_wrong(-g, np)
     pull = (w * right if kind.coupled else w) * wrong
     along = pull * steepness
-    slope_sum = 0.0 if kind.plain else -slope_derivative(np.float64(slope), along @ x, along.sum(), pull @ lag, pull.sum(), xp=np)
+    shared = of_slope(np.float64(slope), xp=np)
+    slope_sum = 0.0 if kind.plain else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
     return -along, along * (right * steepness), np.asarray([0.0, 0.0, w @ wrong, w @ right, 0.0, slope_sum])
 
 

@@ -19,7 +19,7 @@ from astralearn.core import (
     threshold,
 )
 from astralearn.core.inputs import Array
-from astralearn.core.warp import slope_derivative, warp
+from astralearn.core.warp import of_slope, slope_derivative, warp
 from astralearn.keras.tensors import Gradients, namespace, read, wide_dtype, with_gradient
 
 
@@ -119,7 +119,7 @@ def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
     def gradients(upstream: Array) -> tuple[Array, Array]:
         in_x = upstream * dx
         sums = (_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream))
-        return in_x, slope_derivative(b, *sums, xp=xp) * slope_from_raw_dbeta(beta, xp=xp)
+        return in_x, slope_derivative(of_slope(b, xp=xp), *sums) * slope_from_raw_dbeta(beta, xp=xp)
 
     return g, gradients
 

@@ -102,7 +102,7 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
         total, replicas = joined(kind, sums)
 
         def gradients(upstream: Array) -> tuple[Array]:
-            return (upstream / outputs * loss.gradient(slopes, y, total, xp=xp),)
+            return (upstream / outputs * loss.gradient(slopes, y, sums, total, xp=xp),)
 
         return xp.sum(loss.value(total, xp=xp)) / (outputs * replicas), gradients
 
