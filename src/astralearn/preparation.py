@@ -94,14 +94,14 @@ def with_distance(view: View, rows: Rows) -> View:
     The majority's covariance is drawn a little towards a multiple of the identity, by (features + 1)/(rows + features + 1), so that
     it can be inverted whatever the rows are.
     """
-    majority = Rows(rows.X[~rows.positive], np.zeros(0, bool), rows.weight[~rows.positive])
+    majority = Rows(rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight))  # no copy of X
     total, p = majority.weight.sum(), view.n_inputs
     centre = _weighted_sum(majority, lambda X: (X - view.mean) / view.scale) / total
     covariance = np.zeros((p, p))
     for X, weight in _blocks(majority):
         u = (X - view.mean) / view.scale - centre
         covariance += (weight[:, None] * u).T @ u / total
-    shrink = (p + 1) / (len(majority.X) + p + 1)
+    shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
     covariance = (1 - shrink) * covariance + shrink * max(np.trace(covariance) / p, LEAST_VARIANCE) * np.eye(p)
     seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, np.linalg.inv(np.linalg.cholesky(covariance)).T)
 
