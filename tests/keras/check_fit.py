@@ -6,6 +6,7 @@ from astralearn.core import rebalanced_logit, slope_from_raw, slope_rate, soft_c
 from astralearn.engine.network import Architecture, initialise, unflatten
 from astralearn.engine.rows import Fold
 from astralearn.engine.training import Settings, Stack, train
+from astralearn.engine.view import View
 from astralearn.keras import ASTra, BestAfterBurnIn, ERatio, GMNLoss, SlopeRate, SlopeRateOptimizer, SoftFNR, SoftGMean, SoftMCC
 from keras_backend import BACKEND
 
@@ -36,7 +37,7 @@ def network(parameters=None, **astra):
 def engine(X, y, weight, **settings):
     architecture = Architecture(FEATURES, (HIDDEN,))
     start = initialise(architecture, np.random.default_rng(7))
-    fold = Fold(X, y, weight, np.zeros(FEATURES, "float32"), np.ones(FEATURES, "float32"))
+    fold = Fold(X, y, weight, View(np.zeros(FEATURES, "float32"), np.ones(FEATURES, "float32")))
     trained = train(Stack(architecture, [fold], [0], start[None], np.full(1, SLOPE, "float32")), Settings(loss="gmn", **settings))
     return start, trained
 
