@@ -12,6 +12,10 @@ from keras import ops
 
 from astralearn.core.sums import SUMMED, Sums
 
+# Every loss sends as many as GMN: a second strategy in one process counts its reductions from the first again, and TensorFlow refuses one
+# whose shape has changed.
+MOST_SUMS = 6
+
 
 def joined(kind: str, sums: Sums) -> tuple[Sums, int]:
     """The sums of all replicas added up, the same on each, and the number of replicas."""
@@ -25,6 +29,7 @@ def joined(kind: str, sums: Sums) -> tuple[Sums, int]:
     # Everyone's sums in a row of its own: sums of logarithms cannot be added by all_reduce, rows of zeros can.
     own_row = tf.one_hot(replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=sums[0].dtype)
     mine = tf.stack([tf.reshape(part, (-1,)) for part in sums])
+    mine = tf.pad(mine, [[0, MOST_SUMS - len(sums)], [0, 0]])
     everyone = replica.all_reduce(tf.distribute.ReduceOp.SUM, own_row[:, None, None] * mine)
-    parts = (tuple(tf.reshape(part, sums[0].shape) for part in tf.unstack(row)) for row in tf.unstack(everyone))
+    parts = (tuple(tf.reshape(part, sums[0].shape) for part in tf.unstack(row)[: len(sums)]) for row in tf.unstack(everyone))
     return functools.reduce(functools.partial(SUMMED[kind].add, xp=ops), parts), replica.num_replicas_in_sync
