@@ -103,7 +103,7 @@ def write(tmp_path, text, name="t.csv"):
         ("a,t\n" + "1,0\n" * 20 + "2,1\n" * 3, ["--target", "t"], 6, "ask for at most 3 folds (--folds 3), or test each positive once"),
         ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t"], 6, "at least two are needed"),
         ("", ["--target", "t"], 7, "cannot be read: No columns to parse from file"),
-        ("a,t\n1,0\n2,1\n", ["--target", "t", "--methods", "SVM"], 2, "no such method: 'SVM'"),
+        ("a,t\n1,0\n2,1\n", ["--target", "t", "--methods", "kNN"], 2, "no such method: 'kNN'"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line_with_a_code_of_its_own(tmp_path, capsys, text, arguments, code, message):
