@@ -130,8 +130,7 @@ def epochs(
     state: State, rows: tuple[ClassRows, ClassRows], hyper: Hyperparameters, n: Array, *, static: Static
 ) -> tuple[State, dict[str, Array]]:
     """n epochs, and what is monitored, at the last of them. Only what the next epoch needs is computed in the loop."""
-    shapes = jax.eval_shape(lambda s: epoch(s, rows, hyper, static)[1], state)
-    seen = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    seen = _nothing_seen(state, validates=rows[0].held_out is not None)
     state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], rows, hyper, static), (state, seen))
     return state, record_of(seen)
 
@@ -159,6 +158,13 @@ class Seen(NamedTuple):
     validation: tuple[Array, SoftConfusion] | None
     slope: Array
     rate: Array
+
+
+def _nothing_seen(state: State, *, validates: bool) -> Seen:
+    """What the loop starts from, before its first epoch. Written out: to trace an epoch for its shapes takes a tenth of compiling."""
+    zero = jnp.zeros_like(state.rate)
+    counts = SoftConfusion(zero, zero, zero, zero)
+    return Seen(jnp.zeros_like(state.epoch), zero, counts, (zero, counts) if validates else None, zero, zero)
 
 
 def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
