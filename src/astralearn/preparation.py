@@ -47,7 +47,7 @@ def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, distance: 
     def fold(rows: Rows) -> Fold:
         return Fold(rows.X, rows.positive, rows.weight, view)
 
-    return Prepared(fold(train), None if held_out is None else fold(held_out))
+    return Prepared(fold(train), None if held_out is None else fold(merged(held_out)))
 
 
 def hold_out(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
