@@ -1,7 +1,7 @@
 """`ASTraClassifier()` and what it is made of, beside every rival, on the same folds: docs/defaults.md.
 
-    python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds; continues where it stopped, a study file per problem
-    python benchmarks/defaults.py page FOLDER                # the tables of docs/defaults.md, and docs/defaults.csv
+    python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds, into docs/defaults.csv; continues where it stopped
+    python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
     python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
@@ -27,6 +27,7 @@ REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
 OTHERS = [name for name in datasets.CATALOGUE if name not in TABLE_1 and name != datasets.DEFAULT]
 TESTED_PER_LEARNED = 1 / 4
+COLUMNS = ("problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp")
 CSV = Path(__file__).parent.parent / "docs" / "defaults.csv"
 
 # What the default consists of, one piece taken away or changed at a time.
@@ -52,23 +53,46 @@ def measure(folder: Path, problems: Sequence[str]) -> None:
             run(plan, folder / f"{name}.sqlite", n_jobs=-1)
             print(f"{name}: {', '.join(names)}", flush=True)
 
+    collect(folder)
 
-def page(folder: Path) -> None:
-    records = [record for name in [*TABLE_1, *OTHERS] for record in read_records(folder / f"{name}.sqlite")]
+
+def collect(folder: Path) -> None:
+    """Every record of the study files, into the CSV."""
     with CSV.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp", "fit_seconds"])
-        writer.writerows([r.problem, r.method, r.repetition, r.fold, r.tn, r.fp, r.fn, r.tp, f"{r.fit_seconds:.3f}"] for r in records)
-    rivals = [name for name in RIVALS if any(r.method == name for r in records)]
-    print(f"README:\n\n{at_a_glance(records, [DEFAULT, *rivals])}")
+        writer.writerow([*COLUMNS, "fit_seconds"])
+        for path in (folder / f"{name}.sqlite" for name in [*TABLE_1, *OTHERS]):
+            for r in read_records(path) if path.exists() else ():
+                writer.writerow([*(getattr(r, name) for name in COLUMNS), f"{r.fit_seconds:.3f}"])
+
+
+def read() -> list[Record]:
+    with CSV.open(newline="") as file:
+        rows = [(row["problem"], row["method"], *(int(row[name]) for name in COLUMNS[2:])) for row in csv.DictReader(file)]
+    return [Record(*row[:4], 0, *row[4:], average_precision=None, fit_seconds=0.0) for row in rows]
+
+
+def page() -> None:
+    records = read()
+    run_of = {record.method for record in records}
+    rivals = [DEFAULT, *(name for name in RIVALS if name in run_of)]
+    pieces = [DEFAULT, *(name for name in VARIANTS if name in run_of)]
+    print(f"README:\n\n{at_a_glance(records, rivals)}")
     for score, title in SCORES.items():
-        print(f"\n### {title}\n")
-        print(table(records, [DEFAULT, *rivals], score))
-    print("\n### Pieces\n")
-    shown = [DEFAULT, *(name for name in VARIANTS if any(r.method == name for r in records))]
+        print(f"\n### {title}\n\n{table(records, rivals, score)}")
+    print(f"\n### False alarms per 1,000 negatives\n\n{false_alarms(records, rivals)}")
+    print("\n### Pieces")
     for score, title in SCORES.items():
-        print(f"\n{title}:\n")
-        print(table(records, shown, score))
+        print(f"\n{title}:\n\n{table(records, pieces, score)}")
+
+
+def false_alarms(records: Sequence[Record], names: Sequence[str]) -> str:
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    for problem in [*TABLE_1, *OTHERS]:
+        by_name = by_method(records, problem)
+        rates = [1000 * sum(r.fp for r in by_name[name]) / sum(r.fp + r.tn for r in by_name[name]) for name in names]
+        lines.append(f"| {problem} | " + " | ".join(f"{rate:.1f}" for rate in rates) + " |")
+    return "\n".join(lines)
 
 
 def at_a_glance(records: Sequence[Record], names: Sequence[str]) -> str:
@@ -144,6 +168,6 @@ if __name__ == "__main__":
     if command == "run":
         measure(Path(rest[0]), rest[1:])
     elif command == "page":
-        page(Path(rest[0]))
+        page()
     else:
         easy()

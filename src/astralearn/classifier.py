@@ -43,7 +43,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     activation : {"astra", "sigmoid"}
         The output: ASTra with a learned slope (Eq. 4), or the plain sigmoid.
     hidden_layer_sizes : int or tuple of int, optional
-        Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of ceil((n_features + 1)/2), as in the paper.
+        Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of ceil((n + 1)/2), as in the paper,
+        n the number of inputs: the features and, where it is one, the distance.
     solver : {"adam", "lbfgs"}
         Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens of iterations, where the classes
         can be told apart at a lower training loss than 10,000 steps of Adam, elsewhere at a somewhat higher one. It has no selection, no

@@ -43,7 +43,7 @@ class Settings:
     slope_rate_min: float = 0.01
     slope_rate_max: float = 0.5
     burn_in: int = 1_000  # epochs before selection begins
-    alpha: float = 0.0  # L2 on the weights, per positive
+    alpha: float = 0.0  # L2 on the weights, shared out over the positives: see `penalty`
     sam_radius: float = 0.0
     positive_share: float = 0.5  # of the cost of one mistake on each class
     records: int = 200  # epochs kept in the history, about
