@@ -21,7 +21,7 @@ from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.engine.view import View
-from astralearn.preparation import Prepared, Rows, hold_out, prepare
+from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
     from astralearn.engine.training import Trained
@@ -238,7 +238,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
         of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
-        splits = [tuple(np.asarray(part) for part in split) for split in splits]
+        splits = [tuple(_indices(part) for part in split) for split in splits]
         lengths = {len(split) for split in splits}
         if lengths not in ({2}, {3}):
             raise ValueError(
@@ -253,19 +253,20 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             if len(random_states) != len(splits):
                 raise ValueError(f"random_states must have one seed per split; found {len(random_states)} for {len(splits)} splits")
             seeds = [clone(self).set_params(random_state=state)._draw_seed() for state in random_states]
-        models, parts = [], []
+        models, parts = [], list[Part]()
         for i, split in enumerate(splits):
             model = clone(self) if random_states is None else clone(self).set_params(random_state=random_states[i])
             model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
-            same = model.minority_class_ == everything.minority_class_
-            of_model = rows if same else Rows(rows.X, ~rows.positive, rows.weight)
-            parts.append(model._prepared(of_model.take(split[0]), of_model.take(split[1]) if len(split) == 3 else None, seeds[i]))
+            train, *held_out = split[:-1]
+            inverted = model.minority_class_ != everything.minority_class_
+            parts.append(self._part(train, held_out[0] if held_out else None, rows.positive != inverted, seeds[i], inverted=inverted))
             models.append(model)
-        trained = self._train(parts, seeds, None)
+        prepared = prepare_many(rows, parts, standardize=self.standardize, distance=self.distance)
+        trained = self._train(prepared, seeds, None)
         if trained.interrupted:
             raise KeyboardInterrupt
-        for i, (model, part) in enumerate(zip(models, parts, strict=True)):
-            model._keep(part, trained, i * self.n_estimators)
+        for i, model in enumerate(models):
+            model._keep(prepared[i], trained, i * self.n_estimators)
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -343,14 +344,23 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _prepared(self, rows: Rows, held_out: Rows | None, seed: int) -> Prepared:
+        if held_out is None:
+            part = self._part(np.arange(len(rows.X)), None, rows.positive, seed)
+            if part.held_out is not None:
+                rows, held_out = rows.take(part.train), rows.take(part.held_out)
+        return prepare(rows, held_out, standardize=self.standardize, distance=self.distance)
+
+    def _part(self, train: np.ndarray, held_out: np.ndarray | None, positive: np.ndarray, seed: int, *, inverted: bool = False) -> Part:
+        """The rows' indices, those of `validation_fraction` taken away from the training rows where nothing is held out yet."""
         if held_out is None and self.validation_fraction > 0:
-            rows, held_out = hold_out(rows, self.validation_fraction, seed)
+            away = hold_out(positive[train], self.validation_fraction, seed)
+            train, held_out = train[~away], train[away]
         if held_out is None and self.selection != "last":
             raise ValueError(
                 f'selection="{self.selection}" needs validation rows: set validation_fraction, pass validation=(X_val, y_val), '
                 'or use selection="last"'
             )
-        return prepare(rows, held_out, standardize=self.standardize, distance=self.distance)
+        return Part(train, held_out, inverted)
 
     def _burn_in(self) -> int:
         return self.epochs // 10 if self.burn_in is None else self.burn_in
@@ -444,6 +454,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], view)
             g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np)
         return g
+
+
+def _indices(rows: Any) -> np.ndarray:
+    """Row indices, from indices or a mask."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,13 +36,17 @@ class Prepared(NamedTuple):
     held_out: Fold | None
 
 
+class Part(NamedTuple):
+    """Which rows to train on and which to hold out, by their indices. inverted: whether the other class is this part's minority."""
+
+    train: np.ndarray
+    held_out: np.ndarray | None
+    inverted: bool
+
+
 def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, distance: bool) -> Prepared:
     train = merged(train)
-    n_features = train.X.shape[1]
-    mean, scale = scaling(train) if standardize else (np.zeros(n_features), np.ones(n_features))
-    view = View(mean, scale)
-    if distance and n_features <= MOST_FEATURES:
-        view = with_distance(view, train)
+    view = view_of(train, standardize=standardize, distance=distance)
 
     def fold(rows: Rows) -> Fold:
         return Fold(rows.X, rows.positive, rows.weight, view)
@@ -50,19 +54,36 @@ def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, distance: 
     return Prepared(fold(train), None if held_out is None else fold(merged(held_out)))
 
 
-def hold_out(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
-    """(kept, held out): the fraction of each class, but at least one row of each class on either side."""
-    n = int(rows.positive.sum())
+def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, distance: bool) -> list[Prepared]:
+    """What `prepare` would make of each part's rows, as weights over one matrix of distinct rows that all parts share."""
+    distinct, place = distinct_rows(rows)
+    labels = {False: distinct.positive, True: ~distinct.positive}
+
+    def weights(part: np.ndarray) -> np.ndarray:
+        return np.bincount(place[part], rows.weight[part], minlength=len(distinct.X))
+
+    prepared = []
+    for part in parts:
+        y, weight = labels[part.inverted], weights(part.train)
+        view = view_of(Rows(distinct.X, y, weight).take(weight > 0), standardize=standardize, distance=distance)
+        held_out = None if part.held_out is None else Fold(distinct.X, y, weights(part.held_out), view)
+        prepared.append(Prepared(Fold(distinct.X, y, weight, view), held_out))
+    return prepared
+
+
+def hold_out(positive: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Which rows to hold out: the fraction of each class, but at least one row of each class on either side."""
+    n = int(positive.sum())
     if n < 2:
         raise ValueError(
             f"validation_fraction={fraction} needs at least two rows of the minority class, one to train and one to validate on; "
             f"found {n}. Set validation_fraction=0 to train on every row."
         )
     rng = np.random.default_rng(seed)
-    away = np.zeros(len(rows.positive), bool)
-    for members in (np.flatnonzero(rows.positive), np.flatnonzero(~rows.positive)):
+    away = np.zeros(len(positive), bool)
+    for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
         away[rng.permutation(members)[: min(len(members) - 1, max(1, round(fraction * len(members))))]] = True
-    return rows.take(~away), rows.take(away)
+    return away
 
 
 def merged(rows: Rows) -> Rows:
@@ -70,13 +91,23 @@ def merged(rows: Rows) -> Rows:
 
     The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to, or the same rows in another order.
     """
-    if not np.all(rows.weight > 0):
-        rows = rows.take(rows.weight > 0)
+    return distinct_rows(rows if np.all(rows.weight > 0) else rows.take(rows.weight > 0))[0]
+
+
+def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
+    """The rows merged, and where each of them went; with many rows, as they are."""
     if len(rows.X) > MERGED_UP_TO:
-        return rows
-    distinct, inverse = np.unique(np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True)
+        return rows, np.arange(len(rows.X))
+    distinct, place = np.unique(np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True)
     X = np.ascontiguousarray(distinct[:, 1:]).astype(rows.X.dtype)
-    return Rows(X, distinct[:, 0] > 0, np.bincount(inverse.ravel(), rows.weight))
+    return Rows(X, distinct[:, 0] > 0, np.bincount(place.ravel(), rows.weight)), place.ravel()
+
+
+def view_of(rows: Rows, *, standardize: bool, distance: bool) -> View:
+    """How a network that trains on these rows sees them."""
+    n_features = rows.X.shape[1]
+    view = View(*(scaling(rows) if standardize else (np.zeros(n_features), np.ones(n_features))))
+    return with_distance(view, rows) if distance and n_features <= MOST_FEATURES else view
 
 
 def scaling(rows: Rows) -> tuple[np.ndarray, np.ndarray]:

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +27,10 @@ def test_chunks_hold_every_row_with_little_to_spare(n, most):
 def test_each_row_is_there_once_scaled_and_weighted(n, n_val, n_folds):
     folds = [fold(n, seed, mean=1.0, scale=2.0) for seed in range(n_folds)]
     held = [fold(n_val, 50 + seed, mean=1.0, scale=2.0) for seed in range(n_folds)] if n_val else None
+    everything = pack(folds, held, n_networks=n_folds, dtype=np.float64, chunk_numbers=256)
+    assert everything.rescaling is None
     for positive in (False, True):
-        packed = pack(folds, held, positive=positive, n_networks=n_folds, dtype=np.float64, chunk_numbers=256)
+        packed = everything.positives if positive else everything.negatives
         for k in range(n_folds):
             features = packed.features if n_folds == 1 else packed.features[:, k]
             flat = np.moveaxis(features, 1, 0).reshape(4, -1)
@@ -40,8 +44,34 @@ def test_each_row_is_there_once_scaled_and_weighted(n, n_val, n_folds):
             assert (flat[3] == 1).all()
 
 
+@given(st.integers(2, 400), st.integers(2, 4), st.booleans())
+def test_folds_over_the_same_rows_are_packed_once(n, n_folds, validates):
+    whole = fold(n)
+    rng = np.random.default_rng(1)
+
+    def part():
+        weight = rng.uniform(0.5, 2, n) * (rng.uniform(size=n) < 0.6)
+        return dataclasses.replace(whole, weight=weight, view=View(rng.normal(size=3), rng.uniform(0.5, 2, 3)))
+
+    folds = [part() for _ in range(n_folds)]
+    held = [dataclasses.replace(part(), view=other.view) for other in folds] if validates else None
+    packed = pack(folds, held, n_networks=n_folds, dtype=np.float64, chunk_numbers=256)
+    seen = np.any([f.weight > 0 for f in folds + (held or [])], axis=0)
+    for positive, rows in ((False, packed.negatives), (True, packed.positives)):
+        of_class = seen & ((whole.y > 0.5) == positive)
+        shared = np.moveaxis(rows.features, 1, 0).reshape(4, -1)
+        assert (shared[3] == 1).all()
+        for k, f in enumerate(folds):
+            own = packed.rescaling.ratio[k][:, None] * shared[:3] + packed.rescaling.shift[k][:, None]
+            np.testing.assert_allclose(own[:, : of_class.sum()], f.view.inputs(f.X[of_class]), rtol=1e-9, atol=1e-9)
+            for weights, source in ((rows.weight, f), *([(rows.held_out, held[k])] if held else [])):
+                flat = weights[:, k].ravel()
+                np.testing.assert_array_equal(flat[: of_class.sum()], source.weight[of_class])
+                assert not flat[of_class.sum() :].any()
+
+
 def test_arrays_sit_where_xla_takes_them_as_they_are():
-    packed = pack([fold(100)], None, positive=False, n_networks=1)
+    packed = pack([fold(100)], None, n_networks=1).negatives
     assert packed.features.ctypes.data % 64 == 0
     assert packed.weight.ctypes.data % 64 == 0
     assert packed.held_out is None

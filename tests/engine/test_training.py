@@ -84,6 +84,26 @@ def test_group_size_changes_only_rounding(loss):
     np.testing.assert_array_equal(alone.chosen_epoch, together.chosen_epoch)
 
 
+@pytest.mark.parametrize("hidden", [(), (3,), (4, 3)])
+@pytest.mark.parametrize(("loss", "sam"), [("bce", "off"), ("gmn", "off"), ("gmn", "positives")])
+def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
+    whole, rng = fold(300, 20), np.random.default_rng(3)
+    folds, validation = [], []
+    for _ in range(4):
+        role = rng.integers(0, 3, 300)  # trained on, held out or unseen
+        view = View(rng.normal(size=FEATURES), rng.uniform(0.5, 2, FEATURES))
+        folds.append(dataclasses.replace(whole, weight=whole.weight * (role == 0), view=view))
+        validation.append(dataclasses.replace(whole, weight=whole.weight * (role == 1), view=view))
+    together = stack(4, folds=folds, validation=validation, hidden=hidden)
+    apart = dataclasses.replace(
+        together, **{name: [dataclasses.replace(f, X=f.X.copy()) for f in getattr(together, name)] for name in ("folds", "validation")}
+    )
+    settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5, alpha=0.01, sam=sam, sam_radius=0.05)
+    one, other = train(together, settings), train(apart, settings, group=1)
+    close(one, other, 1e-9)
+    np.testing.assert_array_equal(one.chosen_epoch, other.chosen_epoch)
+
+
 def test_the_number_of_workers_changes_nothing():
     s = stack(5, np.float32, folds=[fold(seed=k, dtype=np.float32) for k in range(5)])
     one, two = train(s, Settings(epochs=100), n_jobs=1), train(s, Settings(epochs=100), n_jobs=3)

@@ -19,11 +19,12 @@ from astralearn.core.confusion import SoftConfusion
 from astralearn.core.curve import TINY, slope_from_raw, threshold
 from astralearn.core.derivatives import slope_from_raw_dbeta
 from astralearn.core.slope_rate import slope_rate
-from astralearn.engine.network import Architecture, penalised
+from astralearn.engine.network import Architecture, for_own_inputs, for_shared_inputs, penalised
 from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out, loss_value
-from astralearn.engine.rows import ClassRows
+from astralearn.engine.rows import Packed
 
 Array = Any
+Pull = tuple[Array, Array]
 
 MONITORED = ("fnr", "fpr", "g_mean", "mcc", "e_ratio")
 
@@ -126,12 +127,16 @@ def _are_known(options: dict[str, Any]) -> bool:
     return True
 
 
-def epochs(
-    state: State, rows: tuple[ClassRows, ClassRows], hyper: Hyperparameters, n: Array, *, static: Static
-) -> tuple[State, dict[str, Array]]:
-    """n epochs, and what is monitored, at the last of them. Only what the next epoch needs is computed in the loop."""
-    seen = _nothing_seen(state, validates=rows[0].held_out is not None)
-    state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], rows, hyper, static), (state, seen))
+def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static) -> tuple[State, dict[str, Array]]:
+    """n epochs, and what is monitored, at the last of them. Only what the next epoch needs is computed in the loop.
+
+    The value of BCE is not, so it is taken afterwards, in one more look at the rows.
+    """
+    seen = _nothing_seen(state, validates=data.negatives.held_out is not None)
+    state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], data, hyper, static), (state, seen))
+    if static.loss == "bce":
+        both = sums_of(seen.parameters, seen.slope if static.astra else None, data, static, valued=True)
+        seen = seen._replace(loss=loss_value(*both, static.loss), validation=held_out(*both, static.loss))
     return state, record_of(seen)
 
 
@@ -153,6 +158,7 @@ class Seen(NamedTuple):
     """What one epoch saw, before its step."""
 
     epoch: Array
+    parameters: Array
     loss: Array
     counts: SoftConfusion
     validation: tuple[Array, SoftConfusion] | None
@@ -164,34 +170,27 @@ def _nothing_seen(state: State, *, validates: bool) -> Seen:
     """What the loop starts from, before its first epoch. Written out: to trace an epoch for its shapes takes a tenth of compiling."""
     zero = jnp.zeros_like(state.rate)
     counts = SoftConfusion(zero, zero, zero, zero)
-    return Seen(jnp.zeros_like(state.epoch), zero, counts, (zero, counts) if validates else None, zero, zero)
+    return Seen(jnp.zeros_like(state.epoch), state.parameters, zero, counts, (zero, counts) if validates else None, zero, zero)
 
 
-def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
+def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
     """One step of Adam down the gradient, with the slope at its own rate."""
     architecture, loss, astra, selection, sam = static
     slope = slope_from_raw(state.raw_slope, xp=jnp) if astra else None
 
-    def sums(parameters: Array) -> tuple[Sums, Sums]:
-        negatives, positives = (
-            class_sums(parameters, slope, rows, architecture, positive=positive, loss=loss)
-            for rows, positive in zip(data, (False, True), strict=True)
-        )
-        return negatives, positives
-
-    both = sums(state.parameters)
-    by_negatives, by_positives = gradients(*both, loss, hyper.positive_share)
+    both, (by_negatives, by_positives) = sums_and_pulls(state.parameters, slope, data, static, hyper.positive_share)
     if sam != "off":
         raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
         moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
-        by_negatives, by_positives = gradients(*sums(moved), loss, hyper.positive_share)
+        by_negatives, by_positives = sums_and_pulls(moved, slope, data, static, hyper.positive_share)[1]
     gradient = by_negatives[0] + by_positives[0] + penalty(both[1], hyper.alpha)[:, None] * penalised(architecture) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
     counts = confusion(*both)
     seen = Seen(
         epoch=state.epoch,
+        parameters=state.parameters,
         loss=loss_value(*both, loss),
         counts=counts,
         validation=held_out(*both, loss),
@@ -211,6 +210,27 @@ def epoch(state: State, data: tuple[ClassRows, ClassRows], hyper: Hyperparameter
         **_best(state, seen, hyper.burn_in, selection),
     )
     return next_state, seen
+
+
+def sums_and_pulls(
+    parameters: Array, slope: Array | None, data: Packed, static: Static, positive_share: Array, *, valued: bool = False
+) -> tuple[tuple[Sums, Sums], tuple[Pull, Pull]]:
+    """Both classes' sums, and what each class pulls at: the gradient in the parameters (K, P) and in the slope (K,)."""
+    both = sums_of(parameters, slope, data, static, valued=valued)
+    pulls = gradients(*both, static.loss, positive_share)
+    if data.rescaling is None:
+        return both, pulls
+    by_negatives, by_positives = ((for_own_inputs(pull, data.rescaling, static.architecture, jnp), of_slope) for pull, of_slope in pulls)
+    return both, (by_negatives, by_positives)
+
+
+def sums_of(parameters: Array, slope: Array | None, data: Packed, static: Static, *, valued: bool) -> tuple[Sums, Sums]:
+    """Both classes' sums; valued as in `class_sums`."""
+    architecture, loss = static.architecture, static.loss
+    if data.rescaling is not None:
+        parameters = for_shared_inputs(parameters, data.rescaling, architecture, jnp)
+    negatives = class_sums(parameters, slope, data.negatives, architecture, positive=False, loss=loss, valued=valued)
+    return negatives, class_sums(parameters, slope, data.positives, architecture, positive=True, loss=loss, valued=valued)
 
 
 def penalty(positives: Sums, alpha: Array) -> Array:

@@ -16,10 +16,10 @@ from scipy.optimize import minimize
 
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
-from astralearn.engine.epoch import Seen, Static, compile_options, penalty, record_of
+from astralearn.engine.epoch import Seen, Static, compile_options, penalty, record_of, sums_and_pulls
 from astralearn.engine.network import penalised
-from astralearn.engine.objective import class_sums, confusion, gradients, held_out, loss_value
-from astralearn.engine.rows import ClassRows
+from astralearn.engine.objective import confusion, held_out, loss_value
+from astralearn.engine.rows import Packed
 
 Array = Any
 
@@ -33,7 +33,7 @@ class Minimum(NamedTuple):
 
 
 def minimise(
-    rows: tuple[ClassRows, ClassRows],
+    data: Packed,
     start: np.ndarray,
     static: Static,
     *,
@@ -48,7 +48,7 @@ def minimise(
     look, dtype = _compiled(), start.dtype
 
     def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient, _ = look(jnp.asarray(v, dtype), rows, np.asarray(alpha, dtype), static=static)
+        value, gradient, _ = look(jnp.asarray(v, dtype), data, np.asarray(alpha, dtype), static=static)
         return float(value), np.asarray(gradient, np.float64)
 
     done = 0
@@ -56,7 +56,7 @@ def minimise(
     def after_each(intermediate_result: Any) -> None:  # scipy knows the callback's kind by this name
         nonlocal done
         done += 1
-        record = look(jnp.asarray(intermediate_result.x, dtype), rows, np.asarray(alpha, dtype), static=static)[2]
+        record = look(jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static)[2]
         if tell({name: np.asarray(value) for name, value in record.items()} | {"epoch": np.full(1, done, np.int32)}):
             raise StopIteration
 
@@ -70,21 +70,20 @@ def _compiled() -> Callable[..., tuple[Array, Array, dict[str, Array]]]:
     return jax.jit(_look, static_argnames=("static",), compiler_options=compile_options(thorough=False))
 
 
-def _look(v: Array, rows: tuple[ClassRows, ClassRows], alpha: Array, *, static: Static) -> tuple[Array, Array, dict[str, Array]]:
+def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, dict[str, Array]]:
     """The penalised loss at v, its gradient, and what is monitored."""
     parameters, raw = v[None, :-1], v[-1:]
     slope = slope_from_raw(raw, xp=jnp) if static.astra else None
-    negatives, positives = (
-        class_sums(parameters, slope, part, static.architecture, positive=positive, loss=static.loss)
-        for part, positive in zip(rows, (False, True), strict=True)
+    (negatives, positives), (by_negatives, by_positives) = sums_and_pulls(
+        parameters, slope, data, static, jnp.full_like(alpha, 0.5), valued=static.loss == "bce"
     )
-    by_negatives, by_positives = gradients(negatives, positives, static.loss, jnp.full_like(alpha, 0.5))
     weights, factor = penalised(static.architecture) * parameters, penalty(positives, alpha)
     loss = loss_value(negatives, positives, static.loss)
     of_slope = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(raw, xp=jnp)
     gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope])
     seen = Seen(
         epoch=jnp.zeros(1, jnp.int32),
+        parameters=parameters,
         loss=loss,
         counts=confusion(negatives, positives),
         validation=held_out(negatives, positives, static.loss),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from astralearn.core.inputs import Array
+from astralearn.engine.rows import Rescaling
 from astralearn.engine.view import View
 
 BLOCK = 16_384  # rows predicted at once: what they need stays in the cache
@@ -59,6 +60,30 @@ def unflatten(parameters: Array, architecture: Architecture) -> list[Array]:
         layers.append(parameters[..., start : start + units * inputs].reshape(*parameters.shape[:-1], units, inputs))
         start += units * inputs
     return layers
+
+
+def for_shared_inputs(parameters: Array, rescaling: Rescaling, architecture: Architecture, xp: Any) -> Array:
+    """(K, P) that give the same logits at shared inputs: W(r∘u + t) + c = (W∘r)u + (c + Wt) in the first layer."""
+    first, rest = _first_layer(parameters, architecture)
+    weights, bias = first[..., :-1], first[..., -1:]
+    bias = bias + xp.sum(weights * rescaling.shift[:, None], axis=2, keepdims=True)
+    return _joined(weights * rescaling.ratio[:, None], bias, rest, xp)
+
+
+def for_own_inputs(gradient: Array, rescaling: Rescaling, architecture: Architecture, xp: Any) -> Array:
+    """(K, P): from the gradient in `for_shared_inputs(parameters)` to that in the parameters."""
+    first, rest = _first_layer(gradient, architecture)
+    weights, bias = first[..., :-1], first[..., -1:]
+    return _joined(weights * rescaling.ratio[:, None] + bias * rescaling.shift[:, None], bias, rest, xp)
+
+
+def _first_layer(parameters: Array, architecture: Architecture) -> tuple[Array, Array]:
+    units, inputs = architecture.shapes[0]
+    return parameters[:, : units * inputs].reshape(-1, units, inputs), parameters[:, units * inputs :]
+
+
+def _joined(weights: Array, bias: Array, rest: Array, xp: Any) -> Array:
+    return xp.concatenate([xp.concatenate([weights, bias], axis=2).reshape(len(rest), -1), rest], axis=1)
 
 
 def penalised(architecture: Architecture) -> np.ndarray:

@@ -37,8 +37,11 @@ class Sums(NamedTuple):
     held_out: Any  # (Σw, Σw·wrong, −Σw·ln right) over the validation rows, or None
 
 
-def class_sums(parameters: Array, slope: Array | None, rows: ClassRows, architecture: Architecture, *, positive: bool, loss: str) -> Sums:
-    """One class's sums over all chunks. slope: (K,), or None for the plain sigmoid."""
+def class_sums(
+    parameters: Array, slope: Array | None, rows: ClassRows, architecture: Architecture, *, positive: bool, loss: str, valued: bool
+) -> Sums:
+    """One class's sums over all chunks. slope: (K,), or None for the plain sigmoid. valued: whether BCE's value is wanted, which costs
+    a logarithm for every row; otherwise cross-entropies are 0."""
     layers = unflatten(parameters, architecture)
 
     def of_chunk(chunk: ClassRows) -> Sums:
@@ -52,7 +55,7 @@ def class_sums(parameters: Array, slope: Array | None, rows: ClassRows, architec
             peak = jnp.zeros_like(x[:, 0])
             right = w * (1.0 - c.wrong)
         share = w if loss == "bce" else right
-        total, wrong, cross_entropy = _weighed(c, w, loss)
+        total, wrong, cross_entropy = _weighed(c, w, valued)
         return Sums(
             total=total,
             wrong=wrong,
@@ -61,7 +64,7 @@ def class_sums(parameters: Array, slope: Array | None, rows: ClassRows, architec
             right=jnp.sum(right, axis=1),
             gradient=backward(layers, feeds, leaks, share * c.pull_x, jnp),
             slope_gradient=jnp.zeros_like(peak) if slope is None else jnp.sum(share * c.pull_b, axis=1),
-            held_out=None if chunk.held_out is None else _weighed(c, chunk.held_out, loss),
+            held_out=None if chunk.held_out is None else _weighed(c, chunk.held_out, valued),
         )
 
     if rows.weight.shape[0] == 1:
@@ -74,9 +77,9 @@ def class_sums(parameters: Array, slope: Array | None, rows: ClassRows, architec
     return jax.lax.scan(lambda sums, chunk: (_add(sums, of_chunk(chunk), loss), None), nothing, rows)[0]
 
 
-def _weighed(c: Contribution, weight: Array, loss: str) -> tuple[Array, Array, Array]:
+def _weighed(c: Contribution, weight: Array, valued: bool) -> tuple[Array, Array, Array]:
     total = jnp.sum(weight * jnp.ones_like(c.wrong), axis=1)
-    return total, jnp.sum(weight * c.wrong, axis=1), -jnp.sum(weight * c.log_right, axis=1) if loss == "bce" else jnp.zeros_like(total)
+    return total, jnp.sum(weight * c.wrong, axis=1), -jnp.sum(weight * c.log_right, axis=1) if valued else jnp.zeros_like(total)
 
 
 def held_out(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, SoftConfusion] | None:

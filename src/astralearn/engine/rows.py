@@ -11,18 +11,29 @@ import numpy as np
 
 from astralearn.engine.view import View
 
-# Numbers per array of one chunk (networks × rows) that still sit in a core's second-level cache beside a dozen others.
-CHUNK_NUMBERS = 1 << 16
+# Rows of a chunk, and numbers per array (networks × rows), at most. A second chunk costs more than leaving the second-level cache: the
+# loop over chunks copies each one out of the matrix.
+CHUNK_ROWS, CHUNK_NUMBERS = 1 << 16, 1 << 18
 
 
 @dataclass(frozen=True)
 class Fold:
-    """What a network learns from: rows (n, features), labels 0/1, weights, and the view through which it sees them."""
+    """What a network learns from: rows (n, features), labels 0/1, weights, and the view through which it sees them.
+
+    Rows without weight are not seen. Folds that hold the very same arrays X and y, under weights of their own, are packed once.
+    """
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     view: View
+
+
+class Rescaling(NamedTuple):
+    """From inputs that networks share to each one's own: own = ratio·shared + shift, both (K, features)."""
+
+    ratio: Any
+    shift: Any
 
 
 class ClassRows(NamedTuple):
@@ -37,23 +48,80 @@ class ClassRows(NamedTuple):
     held_out: Any
 
 
+class Packed(NamedTuple):
+    """All that a group of networks trains on. rescaling: None where the features are each network's own inputs."""
+
+    negatives: ClassRows
+    positives: ClassRows
+    rescaling: Rescaling | None
+
+
 def pack(
     folds: Sequence[Fold],
     validation: Sequence[Fold] | None,
     *,
-    positive: bool,
     n_networks: int,
     dtype: Any = np.float32,
     chunk_numbers: int = CHUNK_NUMBERS,
+) -> Packed:
+    """From one fold that all networks share or from one fold per network.
+
+    Folds over the same rows become one matrix, scaled for the first of them: a product with that serves all networks at once, which
+    takes half of the time of a product for each.
+    """
+    together = share_rows([*folds, *(validation or ())])
+    pack_class = _pack_once if together else _pack_each
+    negatives, positives = (
+        pack_class(folds, validation, positive=positive, n_networks=n_networks, dtype=dtype, chunk_numbers=chunk_numbers)
+        for positive in (False, True)
+    )
+    return Packed(negatives, positives, _rescaling([fold.view for fold in folds], dtype) if together and len(folds) > 1 else None)
+
+
+def share_rows(folds: Sequence[Fold]) -> bool:
+    """Whether they see the same rows, through scalings alone."""
+    X, y = folds[0].X, folds[0].y
+    return all(fold.X is X and fold.y is y and fold.view.root is None for fold in folds)
+
+
+def _rescaling(views: Sequence[View], dtype: Any) -> Rescaling:
+    mean, scale = views[0].mean, views[0].scale
+    return Rescaling(
+        np.stack([scale / view.scale for view in views]).astype(dtype),
+        np.stack([(mean - view.mean) / view.scale for view in views]).astype(dtype),
+    )
+
+
+def _pack_once(
+    folds: Sequence[Fold], validation: Sequence[Fold] | None, *, positive: bool, n_networks: int, dtype: Any, chunk_numbers: int
 ) -> ClassRows:
-    """The rows of one class, from one fold that all networks share or from one fold per network.
+    """The rows of one class that any of the folds sees, once, with a weight for each fold."""
+    first, kinds = folds[0], (folds, validation or ())
+    seen = np.any([fold.weight > 0 for kind in kinds for fold in kind], axis=0)
+    rows = np.flatnonzero(seen & ((first.y > 0.5) == positive))
+    n_chunks, length = chunking(len(rows), chunk_numbers // n_networks)
+    features = aligned_zeros((n_chunks, first.view.n_inputs + 1, length), dtype)
+    features[:, -1] = 1
+    weights = [aligned_zeros((n_chunks, len(folds), length), dtype) for _ in kinds]
+    for c, place, some in _pieces(rows, 0, length):
+        features[c, :-1, place] = first.view.inputs(first.X[some])
+        for weight, kind in zip(weights, kinds, strict=True):
+            for k, fold in enumerate(kind):
+                weight[c, k, place] = fold.weight[some]
+    return ClassRows(features, weights[0], weights[1] if validation else None)
+
+
+def _pack_each(
+    folds: Sequence[Fold], validation: Sequence[Fold] | None, *, positive: bool, n_networks: int, dtype: Any, chunk_numbers: int
+) -> ClassRows:
+    """The rows of one class, each fold's for itself.
 
     Rows become inputs on their way in, a chunk at a time: beside the caller's data there is this one copy.
     """
     parts = [[(fold, _of_class(fold, positive))] for fold in folds]
     for k, fold in enumerate(validation or ()):
         parts[k].append((fold, _of_class(fold, positive)))
-    n_chunks, length = chunking(max(1, *(sum(len(rows) for _, rows in part) for part in parts)), max(256, chunk_numbers // n_networks))
+    n_chunks, length = chunking(max(sum(len(rows) for _, rows in part) for part in parts), chunk_numbers // n_networks)
     features = aligned_zeros((n_chunks, len(folds), folds[0].view.n_inputs + 1, length), dtype)
     weights = [aligned_zeros((n_chunks, len(folds), length), dtype) for _ in ("training", "held out")]
     features[:, :, -1] = 1
@@ -87,15 +155,15 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def _of_class(fold: Fold, positive: bool) -> np.ndarray:
-    return np.flatnonzero((fold.y > 0.5) == positive)
+    return np.flatnonzero(((fold.y > 0.5) == positive) & (fold.weight > 0))
 
 
 def chunking(n: int, most: int) -> tuple[int, int]:
-    """How many chunks of how many rows hold n rows, none longer than about `most`.
+    """How many chunks of how many rows hold n rows, none longer than about `most` and CHUNK_ROWS.
 
     Lengths are coarse, an eighth of a power of two and at least 32, so that folds of nearly one size are compiled once.
     """
-    n_chunks = -(-n // most)
-    length = -(-n // n_chunks)
+    n_chunks = max(1, -(-n // max(256, min(most, CHUNK_ROWS))))
+    length = max(1, -(-n // n_chunks))
     grain = max(32, (1 << (length - 1).bit_length()) // 16)
     return n_chunks, -(-length // grain) * grain

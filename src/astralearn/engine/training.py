@@ -22,11 +22,12 @@ from astralearn.core.curve import raw_from_slope, slope_from_raw
 from astralearn.engine.epoch import Settings, State, compiled_epochs, hyperparameters, what_is_compiled
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
-from astralearn.engine.rows import CHUNK_NUMBERS, ClassRows, Fold, pack
+from astralearn.engine.rows import CHUNK_NUMBERS, Fold, Packed, pack, share_rows
 
 LARGE = 10**8  # bytes
 LONG = 5_000  # epochs from which it pays to compile thoroughly
-GROUP = 8  # networks in one group at most: more spill out of the cache and gain nothing
+GROUP = 13  # networks in one group at most: more gain nothing
+GROUP_NUMBERS = 1 << 16  # networks × rows in one group where each network has its own rows: more spill out of the cache
 
 History = dict[str, np.ndarray]
 
@@ -98,7 +99,7 @@ def train(
     chunk, which change results by rounding only.
     """
     lbfgs = settings.solver == "lbfgs"
-    groups = split(list(stack.fold_of), max(len(fold.X) for fold in stack.folds), 1 if lbfgs else group)
+    groups = split(list(stack.fold_of), _rows_of_each(stack), 1 if lbfgs else group)
     control = _Control(time.monotonic() + settings.time_limit, progress)
 
     def run(index: int) -> tuple[State, History]:
@@ -113,39 +114,41 @@ def train(
     return _collect(stack, groups, results, interrupted)
 
 
+def _rows_of_each(stack: Stack) -> int:
+    """How many rows each network of a group adds to it: none where they share them."""
+    alone = len(set(stack.fold_of)) == len(stack.fold_of)
+    return max(len(fold.X) for fold in stack.folds) if alone and not share_rows(stack.folds) else 0
+
+
 def split(fold_of: list[int], n_rows: int, group: int | None = None) -> list[list[int]]:
     """Networks in groups of one size, filled up with repeats: within a fold where it has several networks, across folds otherwise.
 
-    A group holds as many as the cache does, but no more than half of a single block, so that a second core has work too.
+    A group holds as many as the cache does at n_rows for each, but no more than half of a single block, so that a second core has work
+    too.
     """
     n = len(fold_of)
     alone = len(set(fold_of)) == n
     blocks = [list(range(n))] if alone else [[k for k in range(n) if fold_of[k] == f] for f in dict.fromkeys(fold_of)]
     longest = max(len(block) for block in blocks)
     if group is None:
-        most = min(GROUP, max(2, CHUNK_NUMBERS // n_rows), -(-longest // 2) if len(blocks) == 1 else longest)
+        most = min(GROUP, max(2, GROUP_NUMBERS // max(1, n_rows)), -(-longest // 2) if len(blocks) == 1 else longest)
         # Of sizes from half of that, the one that leaves the fewest places to fill up, and the largest such.
         group = min(range(-(-most // 2), most + 1), key=lambda size: (-(-longest // size) * size, -size))
     cut = [block[start : start + group] for block in blocks for start in range(0, len(block), group)]
     return [members + members[:1] * (group - len(members)) for members in cut]
 
 
-def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> tuple[ClassRows, ClassRows]:
+def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
     own = [stack.fold_of[k] for k in members]
     if len(set(own)) == 1:
         own = own[:1]
-    negatives, positives = (
-        pack(
-            [stack.folds[f] for f in own],
-            None if stack.validation is None else [stack.validation[f] for f in own],
-            positive=positive,
-            n_networks=len(members),
-            dtype=stack.parameters.dtype,
-            chunk_numbers=chunk_numbers,
-        )
-        for positive in (False, True)
+    return pack(
+        [stack.folds[f] for f in own],
+        None if stack.validation is None else [stack.validation[f] for f in own],
+        n_networks=len(members),
+        dtype=stack.parameters.dtype,
+        chunk_numbers=chunk_numbers,
     )
-    return negatives, positives
 
 
 def _start(stack: Stack, settings: Settings, members: list[int]) -> State:
@@ -188,7 +191,7 @@ def _in_threads(
 
 
 def _run(
-    stack: Stack, settings: Settings, control: _Control, rows: tuple[ClassRows, ClassRows], state: State, index: int, n_groups: int
+    stack: Stack, settings: Settings, control: _Control, rows: Packed, state: State, index: int, n_groups: int
 ) -> tuple[State, History]:
     """One group's epochs, in about `settings.records` segments."""
     loop = compiled_epochs(thorough=settings.epochs >= LONG)
@@ -212,7 +215,7 @@ def _run(
 
 
 def _run_lbfgs(
-    stack: Stack, settings: Settings, control: _Control, rows: tuple[ClassRows, ClassRows], state: State, index: int, n_groups: int
+    stack: Stack, settings: Settings, control: _Control, rows: Packed, state: State, index: int, n_groups: int
 ) -> tuple[State, History]:
     """One network's iterations of L-BFGS."""
     records: list[History] = []
