@@ -3,7 +3,7 @@ import pytest
 from array_api_compat import array_namespace
 
 from astralearn.core import LOSSES
-from astralearn.core.sums import SUMMED
+from astralearn.core.sums import SUMMED, gmn_examine_shallow, is_shallow
 from namespaces import NAMESPACES
 
 NAMES = list(SUMMED)
@@ -47,6 +47,37 @@ def test_one_shard_is_the_loss_itself(space, name, weighted, dtype):
     arguments = (g.astype(float), y.astype(float), w.astype(float) if weighted else None)
     np.testing.assert_allclose(value.ravel(), LOSSES[name].value(*arguments), rtol=1e-13 if tight else 1e-5)
     np.testing.assert_allclose(gradient, LOSSES[name].gradient(*arguments), rtol=1e-11 if tight else 1e-4, atol=1e-18 if tight else 1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("per_output", [False, True])
+def test_the_short_form_of_gmn_is_the_long_one(weighted, per_output):
+    torch = pytest.importorskip("torch")
+    from astralearn.torch.elementary import eager
+
+    g, y, w = (torch.tensor(a).reshape(30, 2) for a in data(seed=2, scale=8.0))
+    found = []
+    for examine in (gmn_examine_shallow, SUMMED["gmn"].examine):
+        sums, slopes = examine(g, y, w if weighted else None, axis=(0,) if per_output else (0, 1), xp=eager)
+        assert is_shallow(sums).all()
+        found.append((SUMMED["gmn"].value(sums, xp=eager), SUMMED["gmn"].gradient(slopes, y, sums, sums, xp=eager)))
+    torch.testing.assert_close(*found, rtol=1e-12, atol=1e-18)
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_the_short_form_knows_its_limits(lost):
+    torch = pytest.importorskip("torch")
+    g, y, _ = (torch.tensor(a) for a in data())
+    own, _ = gmn_examine_shallow(torch.where(y == lost, (1.0 - 2.0 * lost) * 60.0, g), y, None, axis=(0,), xp=torch)
+    assert not is_shallow(own).any()
+
+
+def test_the_short_form_serves_a_batch_without_positives():
+    torch = pytest.importorskip("torch")
+    g, y, _ = (torch.tensor(a) for a in data())
+    sums, slopes = gmn_examine_shallow(g, torch.zeros_like(y), None, axis=(0,), xp=torch)
+    assert is_shallow(sums).all()
+    assert torch.isfinite(slopes).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

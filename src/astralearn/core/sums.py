@@ -26,6 +26,9 @@ from astralearn.core.sigmoid import sigmoid, softplus
 # Stands for ln 0: finite, so that sums and differences stay finite, and far below the logarithm of anything counted.
 _LOG_NOTHING = -1e30
 
+# Counts above e to this are sums of what float32 holds exactly to rounding: it reaches down to e^-87.
+_LOG_SHALLOW = -40.0
+
 # Times this, and cut off at 0 and 1, a number tells whether it is above 0.
 _TO_THE_TOP = 1e16
 
@@ -92,6 +95,28 @@ def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tu
     log_tp = _log_sum(-depth_1, total(weight_of_1 * right), m1, xp)
     log_tn = _log_sum(-depth_0, total(weight_of_0 * right), m0, xp)
     return (log_tp, log_tn, m1, m0, depth_1, depth_0), _times(weight, e * share * share)
+
+
+def gmn_examine_shallow(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+    """As `gmn_examine` with depths 0, in half of its operations: right as long as `is_shallow(sums)`. For an xp with its own sigmoid."""
+    z, not_z = xp.sigmoid(g), xp.sigmoid(-g)
+    negative = 1.0 - y
+    weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
+
+    def total(values: Array) -> Array:
+        return xp.sum(values, axis=axis, keepdims=True)
+
+    m1, m0 = total(weight_of_1), total(weight_of_0)
+    depth = xp.zeros_like(m1)
+    log_tp = _log_sum(depth, total(weight_of_1 * z), m1, xp)
+    log_tn = _log_sum(depth, total(weight_of_0 * not_z), m0, xp)
+    return (log_tp, log_tn, m1, m0, depth, depth), _times(weight, z * not_z)
+
+
+def is_shallow(sums: Sums) -> Array:
+    """For each output, whether no count is so small that its summands may have underflown."""
+    log_tp, log_tn, m1, m0 = sums[:4]
+    return ((log_tp > _LOG_SHALLOW) | (m1 <= 0)) & ((log_tn > _LOG_SHALLOW) | (m0 <= 0))
 
 
 def gmn_add(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:

@@ -19,7 +19,7 @@ from astralearn.core import (
     threshold,
 )
 from astralearn.core.inputs import Array
-from astralearn.core.warp import of_slope, slope_derivative, warp
+from astralearn.core.warp import of_slope, slope_derivative, softplus_and_sigmoid, warp_at
 from astralearn.keras.tensors import Gradients, namespace, read, wide_dtype, with_gradient
 
 
@@ -114,12 +114,13 @@ def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
     """g(x, b(β)) by `core.warp`, and its gradients from what that computed anyway."""
     xp = namespace(x)
     b = slope_from_raw(beta, xp=xp)
-    g, dx, lag = warp(x, b, xp=xp)
+    shared, bx = of_slope(b, xp=xp), b * x
+    g, dx, lag = warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=xp), xp=xp)
 
     def gradients(upstream: Array) -> tuple[Array, Array]:
         in_x = upstream * dx
         sums = (_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream))
-        return in_x, slope_derivative(of_slope(b, xp=xp), *sums) * slope_from_raw_dbeta(beta, xp=xp)
+        return in_x, slope_derivative(shared, *sums) * slope_from_raw_dbeta(beta, xp=xp)
 
     return g, gradients
 

@@ -9,10 +9,10 @@ from keras import ops
 
 from astralearn.core import LOSSES
 from astralearn.core.inputs import Array
-from astralearn.core.sums import SUMMED
+from astralearn.core.sums import SUMMED, Sums, gmn_examine_shallow, is_shallow
 from astralearn.keras.labels import rows
 from astralearn.keras.replicas import joined
-from astralearn.keras.tensors import Gradients, namespace, wide_dtype, with_gradient
+from astralearn.keras.tensors import Gradients, is_known, namespace, wide_dtype, with_gradient
 
 
 class SummedLoss(keras.losses.Loss):
@@ -88,6 +88,15 @@ class BalancedAccuracyLoss(SummedLoss):
     kind = "balanced_accuracy"
 
 
+def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
+    """`core.sums`, GMN's in its short form where values can be looked at and allow it: on PyTorch every operation counts."""
+    if kind == "gmn" and hasattr(xp, "sigmoid") and is_known(g):
+        sums, slopes = gmn_examine_shallow(g, y, weight, axis=axis, xp=xp)
+        if is_shallow(sums).all():
+            return sums, slopes
+    return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
+
+
 def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...]) -> Array:
     """J of the sums over all replicas, averaged over outputs.
 
@@ -98,7 +107,7 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
     outputs = 1 if len(axis) == len(g.shape) else g.shape[-1]
 
     def forward(g: Array) -> tuple[Array, Gradients]:
-        sums, slopes = loss.examine(g, y, weight, axis=axis, xp=xp)
+        sums, slopes = _examine(kind, g, y, weight, axis, xp)
         total, replicas = joined(kind, sums)
 
         def gradients(upstream: Array) -> tuple[Array]:

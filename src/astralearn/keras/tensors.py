@@ -35,7 +35,22 @@ def _torch(compiled: bool) -> Any:
     compiled: with the expm1 and log1p that survive TorchInductor.
     """
     torch = sys.modules["torch"]
-    names = ("abs", "exp", "expm1", "log", "log1p", "logaddexp", "maximum", "minimum", "ones_like", "sqrt", "sum", "where")
+    names = (
+        "abs",
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "logaddexp",
+        "maximum",
+        "minimum",
+        "ones_like",
+        "sigmoid",
+        "sqrt",
+        "sum",
+        "where",
+        "zeros_like",
+    )
     xp = SimpleNamespace(**{name: getattr(torch, name) for name in names}, clip=torch.clamp, max=torch.amax, min=torch.amin)
     if compiled:
         xp.expm1 = lambda v: elementary.expm1(v, xp)

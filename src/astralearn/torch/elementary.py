@@ -47,9 +47,11 @@ eager = SimpleNamespace(
     min=torch.amin,
     minimum=torch.minimum,
     ones_like=torch.ones_like,
+    sigmoid=torch.sigmoid,
     sqrt=torch.sqrt,
     sum=torch.sum,
     where=torch.where,
+    zeros_like=torch.zeros_like,
 )
 
 portable = SimpleNamespace(**{**vars(eager), "expm1": expm1, "log1p": log1p})

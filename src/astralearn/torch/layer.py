@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from astralearn.core import (
     slope_from_raw,
     threshold,
 )
-from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp, warp_at
+from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp, warp_at
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import eager, namespace, portable, swift
 
@@ -140,11 +141,22 @@ def _warp_in_blocks(x: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     shared = of_slope(b, xp=eager)
     whole = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
     for row in rows:
-        bx = b * x[row]
-        parts = warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=eager), xp=eager)
-        for values, part in zip(whole, parts, strict=True):
-            values[row] = part
+        g, dx, lag = (values[row] for values in whole)
+        _warp_into(g, dx, lag, x[row], shared)
     return whole
+
+
+def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope) -> None:
+    """`core.warp` written to its three results, in two temporary arrays and with 2^v, which PyTorch has in half of the time of e^v."""
+    bx = x * shared.b
+    t = bx + shared.log_b
+    odds = torch.clamp(t, LOWEST, HIGHEST).mul_(math.log2(math.e)).exp2_()
+    minus_s = torch.maximum(torch.log1p(odds), t).mul_(-shared.inverse)
+    sigmoid_t = odds.div_(torch.add(odds, 1.0, out=t))
+    y_hat = torch.expm1(minus_s, out=t).neg_()
+    torch.div(minus_s, y_hat, out=lag).neg_()
+    torch.div(sigmoid_t, y_hat, out=dx)
+    torch.sub(torch.minimum(y_hat.log_().sub_(minus_s), bx, out=bx), shared.origin, out=g)
 
 
 def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Tensor:
