@@ -56,7 +56,7 @@ def test_gradients_are_the_cores(tau, training):
     np.testing.assert_allclose(in_x, rebalanced_logit_dx(X.astype("float64"), b), rtol=1e-6 if training else 5e-6)
     _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.mean(g), X, None)
     expected = np.mean(rebalanced_logit_db(X.astype("float64"), b)) * slope_from_raw_dbeta(raw_from_slope(b))
-    np.testing.assert_allclose(in_raw, expected, rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(in_raw, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_second_derivatives_are_the_cores():

@@ -89,8 +89,8 @@ class BalancedAccuracyLoss(SummedLoss):
 
 
 def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
-    """`core.sums`, GMN's in its short form where values can be looked at and allow it: on PyTorch every operation counts."""
-    if kind == "gmn" and hasattr(xp, "sigmoid") and is_known(g):
+    """`core.sums`; on PyTorch, where every operation counts, GMN's in its short form if values can be looked at and allow it."""
+    if kind == "gmn" and keras.config.backend() == "torch" and is_known(g):
         sums, slopes = gmn_examine_shallow(g, y, weight, axis=axis, xp=xp)
         if is_shallow(sums).all():
             return sums, slopes
