@@ -399,7 +399,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             [part.train for part in parts],
             [i for i in range(len(parts)) for _ in range(self.n_estimators)],
             np.stack(networks),
-            np.full(len(networks), float(slope(self.tau_init))),
+            np.full(len(networks), float(slope(np.float64(self.tau_init), xp=np))),
             validation=held_out or None,
             states=None if states is None else [State(**state) for state in states],
         )
@@ -415,7 +415,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
         self.coefs_ = trained.parameters[stack][kept]
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
-        self.threshold_ = np.asarray(threshold(self.slope_))
+        self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
         self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]

@@ -26,6 +26,8 @@ from astralearn.engine.rows import Packed
 Array = Any
 Pull = tuple[Array, Array]
 
+LONG = 5_000  # epochs from which it pays to compile thoroughly
+
 MONITORED = ("fnr", "fpr", "g_mean", "mcc", "e_ratio")
 
 
@@ -90,10 +92,12 @@ class Static(NamedTuple):
     astra: bool
     selection: str
     sam: str
+    valued: bool  # whether the loop takes BCE's value in every epoch, or it is taken when the loop is done
 
 
 def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
-    return Static(architecture, settings.loss, settings.astra, settings.selection, settings.sam)
+    valued = settings.loss == "bce" and settings.epochs < LONG  # in short runs another look at the rows takes longer to compile
+    return Static(architecture, settings.loss, settings.astra, settings.selection, settings.sam, valued)
 
 
 @functools.cache
@@ -130,11 +134,11 @@ def _are_known(options: dict[str, Any]) -> bool:
 def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static) -> tuple[State, dict[str, Array]]:
     """n epochs, and what is monitored, at the last of them. Only what the next epoch needs is computed in the loop.
 
-    The value of BCE is not, so it is taken afterwards, in one more look at the rows.
+    The value of BCE is not; in long runs it is taken afterwards, in one more look at the rows.
     """
     seen = _nothing_seen(state, validates=data.negatives.held_out is not None)
     state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], data, hyper, static), (state, seen))
-    if static.loss == "bce":
+    if static.loss == "bce" and not static.valued:
         both = sums_of(seen.parameters, seen.slope if static.astra else None, data, static, valued=True)
         seen = seen._replace(loss=loss_value(*both, static.loss), validation=held_out(*both, static.loss))
     return state, record_of(seen)
@@ -175,10 +179,10 @@ def _nothing_seen(state: State, *, validates: bool) -> Seen:
 
 def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
     """One step of Adam down the gradient, with the slope at its own rate."""
-    architecture, loss, astra, selection, sam = static
+    architecture, loss, astra, selection, sam, _ = static
     slope = slope_from_raw(state.raw_slope, xp=jnp) if astra else None
 
-    both, (by_negatives, by_positives) = sums_and_pulls(state.parameters, slope, data, static, hyper.positive_share)
+    both, (by_negatives, by_positives) = sums_and_pulls(state.parameters, slope, data, static, hyper.positive_share, valued=static.valued)
     if sam != "off":
         raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))

@@ -15,17 +15,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from astralearn.core.curve import raw_from_slope, slope_from_raw
-from astralearn.engine.epoch import Settings, State, compiled_epochs, hyperparameters, what_is_compiled
+from astralearn.engine.epoch import LONG, Settings, State, compiled_epochs, hyperparameters, what_is_compiled
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, Fold, Packed, pack, share_rows
 
 LARGE = 10**8  # bytes
-LONG = 5_000  # epochs from which it pays to compile thoroughly
 GROUP = 13  # networks in one group at most: more gain nothing
 GROUP_NUMBERS = 1 << 16  # networks × rows in one group where each network has its own rows: more spill out of the cache
 
@@ -156,7 +154,7 @@ def _start(stack: Stack, settings: Settings, members: list[int]) -> State:
         return State(*(np.stack(leaves) for leaves in zip(*(stack.states[k] for k in members), strict=True)))
     parameters = stack.parameters[members]
     dtype, k = parameters.dtype, len(members)
-    raw = np.asarray(raw_from_slope(stack.slope[members])).astype(dtype)
+    raw = np.asarray(raw_from_slope(stack.slope[members], xp=np)).astype(dtype)
     moments = np.zeros((k, parameters.shape[1] + 1), dtype)
     return State(
         parameters=parameters,
@@ -201,7 +199,7 @@ def _run(
     records: list[History] = []
     with control.lock:  # one thread compiles, the others find it compiled
         data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)  # as it lies: no second copy
-        state, _ = loop(jax.tree.map(jnp.asarray, state), data, hyper, np.int32(0), static=static)
+        state, _ = loop(jax.device_put(state), data, hyper, np.int32(0), static=static)
     done = 0
     while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
         n = min(length, settings.epochs - done)
@@ -265,7 +263,7 @@ def _collect(stack: Stack, groups: list[list[int]], results: list[tuple[State, H
 
     return Trained(
         parameters=pick("best_parameters", "parameters"),
-        slope=np.asarray(slope_from_raw(pick("best_raw_slope", "raw_slope"))),
+        slope=np.asarray(slope_from_raw(pick("best_raw_slope", "raw_slope"), xp=np)),
         n_epochs=np.asarray([int(s.epoch) for s in order]),
         chosen_epoch=pick("best_epoch", "epoch"),
         history=[history[k] for k in range(len(order))],
