@@ -61,6 +61,13 @@ def points(n: int, dtype: type, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return x.astype(dtype), b.astype(dtype)
 
 
+def tolerance(space, dtype):
+    """The relative error that a namespace may make of an elementwise function."""
+    if dtype == np.float64:
+        return 1e-12
+    return 1e-4 if space.flushes_subnormals else 3e-5
+
+
 def worst_relative_error(got: np.ndarray, exact_values: list[mp.mpf]) -> float:
     """Over the values that the dtype holds with full precision: smaller ones are subnormal or 0, larger ones infinite."""
     limits = np.finfo(got.dtype)

@@ -5,23 +5,10 @@ from hypothesis import strategies as st
 
 from astralearn.core import curve, derivatives
 from namespaces import NAMESPACES
-from oracles import exact, points, worst_relative_error
+from oracles import points, tolerance, worst_relative_error
 
-N = 2000
 IN_X = ["astra_dx", "rebalanced_logit_dx", "rebalanced_logit_dx2"]
 ALL = [*IN_X, "rebalanced_logit_db"]
-
-
-@pytest.fixture(scope="module", params=[np.float64, np.float32], ids=["float64", "float32"])
-def sample(request):
-    x, b = points(N, request.param, seed=1)
-    return x, b, [exact(float(a), float(c)) for a, c in zip(x, b, strict=True)]
-
-
-def tolerance(space, dtype):
-    if dtype == np.float64:
-        return 1e-12
-    return 1e-4 if space.flushes_subnormals else 3e-5
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
