@@ -176,6 +176,29 @@ def test_fit_many_is_many_fits():
             np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
 
 
+def test_fit_many_where_an_outlier_stretches_some_folds():
+    X, y = rare(300, 12)
+    X[np.flatnonzero(y == y[0])[0], 0] = 1e9
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    options = {"n_estimators": 1, "distance": False}
+    for model, (train, test) in zip(quick(**options).fit_many(X, y, splits), splits, strict=True):
+        alone = quick(**options).fit(X[train], y[train])
+        np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
+
+
+def test_fit_many_takes_masks_and_finds_each_splits_own_minority():
+    X, _ = rare(300, 12)
+    y = np.arange(300) < 140
+    X[y] += 1
+    splits = [(np.arange(300) >= 100, np.arange(300) < 100), (np.arange(300) < 250, np.arange(300) >= 250)]
+    options = {"n_estimators": 1, "distance": False}
+    models = quick(**options).fit_many(X, y, splits)
+    assert [bool(model.minority_class_) for model in models] == [True, False]
+    for model, (train, _) in zip(models, splits, strict=True):
+        alone = quick(**options).fit(X[train], y[train])
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
 def test_fit_many_with_validation_rows_of_the_callers_choice():
     X, y = rare(300, 12)
     fold = np.arange(300) % 5

@@ -66,16 +66,16 @@ def pack(
 ) -> Packed:
     """From one fold that all networks share or from one fold per network.
 
-    Folds over the same rows become one matrix, scaled for the first of them: a product with that serves all networks at once, which
-    takes half of the time of a product for each.
+    Folds over the same rows become one matrix, under one scaling: a product with that serves all networks at once, which takes half of
+    the time of a product for each.
     """
-    together = share_rows([*folds, *(validation or ())])
+    together = len(folds) > 1 and share_rows([*folds, *(validation or ())])
     pack_class = _pack_once if together else _pack_each
     negatives, positives = (
         pack_class(folds, validation, positive=positive, n_networks=n_networks, dtype=dtype, chunk_numbers=chunk_numbers)
         for positive in (False, True)
     )
-    return Packed(negatives, positives, _rescaling([fold.view for fold in folds], dtype) if together and len(folds) > 1 else None)
+    return Packed(negatives, positives, _rescaling([fold.view for fold in folds], dtype) if together else None)
 
 
 def share_rows(folds: Sequence[Fold]) -> bool:
@@ -84,8 +84,16 @@ def share_rows(folds: Sequence[Fold]) -> bool:
     return all(fold.X is X and fold.y is y and fold.view.root is None for fold in folds)
 
 
+def _common_view(views: Sequence[View]) -> View:
+    """Each feature as the fold with its smallest scale sees it: under a larger one, due to an outlier elsewhere, that fold's rows would
+    be too close together to tell them apart."""
+    scales = np.stack([view.scale for view in views])
+    of = np.argmin(scales, axis=0), np.arange(scales.shape[1])
+    return View(np.stack([view.mean for view in views])[of], scales[of])
+
+
 def _rescaling(views: Sequence[View], dtype: Any) -> Rescaling:
-    mean, scale = views[0].mean, views[0].scale
+    mean, scale, *_ = _common_view(views)
     return Rescaling(
         np.stack([scale / view.scale for view in views]).astype(dtype),
         np.stack([(mean - view.mean) / view.scale for view in views]).astype(dtype),
@@ -96,15 +104,15 @@ def _pack_once(
     folds: Sequence[Fold], validation: Sequence[Fold] | None, *, positive: bool, n_networks: int, dtype: Any, chunk_numbers: int
 ) -> ClassRows:
     """The rows of one class that any of the folds sees, once, with a weight for each fold."""
-    first, kinds = folds[0], (folds, validation or ())
+    first, kinds, view = folds[0], (folds, validation or ()), _common_view([fold.view for fold in folds])
     seen = np.any([fold.weight > 0 for kind in kinds for fold in kind], axis=0)
     rows = np.flatnonzero(seen & ((first.y > 0.5) == positive))
     n_chunks, length = chunking(len(rows), chunk_numbers // n_networks)
-    features = aligned_zeros((n_chunks, first.view.n_inputs + 1, length), dtype)
+    features = aligned_zeros((n_chunks, view.n_inputs + 1, length), dtype)
     features[:, -1] = 1
     weights = [aligned_zeros((n_chunks, len(folds), length), dtype) for _ in kinds]
     for c, place, some in _pieces(rows, 0, length):
-        features[c, :-1, place] = first.view.inputs(first.X[some])
+        features[c, :-1, place] = view.inputs(first.X[some])
         for weight, kind in zip(weights, kinds, strict=True):
             for k, fold in enumerate(kind):
                 weight[c, k, place] = fold.weight[some]
