@@ -5,16 +5,9 @@ from array_api_compat import array_namespace
 from astralearn.core import derivatives
 from astralearn.core.warp import of_slope, slope_derivative, warp
 from namespaces import NAMESPACES
-from oracles import exact, points
 
 EDGES = [0.0, -0.0, 1e30, -1e30, 1e-45, -1e-45, 1.0, -1.0, 88.0, -88.0, 710.0, -710.0, 1e4, -1e4]
 SLOPES = [1.0, 1.0000001, 1.5, 7.396, 87.0, 1e6]
-
-
-@pytest.fixture(scope="module", params=[np.float64, np.float32], ids=["float64", "float32"])
-def sample(request):
-    x, b = points(2000, request.param, seed=3)
-    return x, b, [exact(float(a), float(c)) for a, c in zip(x, b, strict=True)]
 
 
 def evaluate(space, x, b):

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,31 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("backend", "checks", "variables"), TABLE, ids=[f"{backend}: {', '.join(checks)}" for backend, checks, _ in TABLE])
-def test_checks(backend, checks, variables):
-    if importlib.util.find_spec(backend) is None:
-        pytest.skip(f"{backend} is not installed")
+NAMES = [f"{backend}: {', '.join(checks)}" for backend, checks, _ in TABLE]
+
+
+def run(backend, checks, variables):
     files = [str(HERE / f"check_{check}.py") for check in checks]
     environment = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "2", **variables}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
-    run = subprocess.run(command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
+    return subprocess.run(command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def runs(request):
+    """Two processes at a time: they take minutes, and mostly one core each."""
+    asked = {item.callspec.params["name"] for item in request.session.items if item.module is request.module and hasattr(item, "callspec")}
+    rows = [(name, row) for name, row in zip(NAMES, TABLE, strict=True) if name in asked and importlib.util.find_spec(row[0])]
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(run, *row) for name, row in rows}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checks(name, runs):
+    if name not in runs:
+        pytest.skip(f"{name.partition(':')[0]} is not installed")
+    done = runs[name].result()
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 def test_every_check_is_in_the_table():

@@ -105,7 +105,9 @@ def _pack_once(
 ) -> ClassRows:
     """The rows of one class that any of the folds sees, once, with a weight for each fold."""
     first, kinds, view = folds[0], (folds, validation or ()), _common_view([fold.view for fold in folds])
-    seen = np.any([fold.weight > 0 for kind in kinds for fold in kind], axis=0)
+    seen = np.zeros(len(first.y), bool)
+    for fold in (*folds, *(validation or ())):
+        seen |= fold.weight > 0
     rows = np.flatnonzero(seen & ((first.y > 0.5) == positive))
     n_chunks, length = chunking(len(rows), chunk_numbers // n_networks)
     features = aligned_zeros((n_chunks, view.n_inputs + 1, length), dtype)
