@@ -84,8 +84,9 @@ def test_group_size_changes_only_rounding(loss):
     np.testing.assert_array_equal(alone.chosen_epoch, together.chosen_epoch)
 
 
-@pytest.mark.parametrize("hidden", [(), (3,), (4, 3)])
-@pytest.mark.parametrize(("loss", "sam"), [("bce", "off"), ("gmn", "off"), ("gmn", "positives")])
+@pytest.mark.parametrize(
+    ("loss", "sam", "hidden"), [("bce", "off", (3,)), ("gmn", "off", ()), ("gmn", "off", (4, 3)), ("gmn", "positives", (3,))]
+)
 def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
     whole, rng = fold(300, 20), np.random.default_rng(3)
     folds, validation = [], []
