@@ -9,7 +9,7 @@ from keras import ops
 
 from astralearn.core import LOSSES
 from astralearn.core.inputs import Array
-from astralearn.core.sums import SUMMED, Sums, gmn_examine_shallow, is_shallow
+from astralearn.core.sums import SUMMED, Sums, examine_known
 from astralearn.keras.labels import rows
 from astralearn.keras.replicas import joined
 from astralearn.keras.tensors import Gradients, is_known, namespace, wide_dtype, with_gradient
@@ -89,11 +89,8 @@ class BalancedAccuracyLoss(SummedLoss):
 
 
 def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
-    """`core.sums`; on PyTorch, where every operation counts, GMN's in its short form if values can be looked at and allow it."""
-    if kind == "gmn" and keras.config.backend() == "torch" and is_known(g):
-        sums, slopes = gmn_examine_shallow(g, y, weight, axis=axis, xp=xp)
-        if is_shallow(sums).all():
-            return sums, slopes
+    if keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
+        return examine_known(kind, g, y, weight, axis=axis, xp=xp)
     return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from astralearn.core import LOSSES
-from astralearn.core.sums import SUMMED, Sums, gmn_examine_shallow, is_shallow
+from astralearn.core.sums import SUMMED, Sums, examine_known
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import eager
 from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
@@ -230,13 +230,9 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
 
 
 def _examine(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
-    """`core.sums` on one block; GMN's in its short form where values can be looked at and allow it, which is nearly always."""
-    if name == "gmn" and not torch.compiler.is_compiling():
-        sums, slopes = gmn_examine_shallow(g, y, weight, axis=axis, xp=eager)
-        if bool(is_shallow(sums).all()):
-            return sums, slopes
-    sums, slopes = SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
-    return sums, slopes
+    if torch.compiler.is_compiling():
+        return SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
+    return examine_known(name, g, y, weight, axis=axis, xp=eager)
 
 
 def gradient_at(name: str, looks: list[Look], y: Tensor, total: Sums) -> Tensor:
