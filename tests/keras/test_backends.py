@@ -16,8 +16,6 @@ TABLE = [
     ("tensorflow", ("mirrored",), {}),
     ("jax", ("data_parallel",), {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}),
 ]
-
-
 NAMES = [f"{backend}: {', '.join(checks)}" for backend, checks, _ in TABLE]
 
 
@@ -31,7 +29,7 @@ def run(backend, checks, variables):
 @pytest.fixture(scope="module")
 def runs(request):
     """Two processes at a time: they take minutes, and mostly one core each."""
-    asked = {item.callspec.params["name"] for item in request.session.items if item.module is request.module and hasattr(item, "callspec")}
+    asked = {item.callspec.params["name"] for item in request.session.items if item.path == request.path and hasattr(item, "callspec")}
     rows = [(name, row) for name, row in zip(NAMES, TABLE, strict=True) if name in asked and importlib.util.find_spec(row[0])]
     with ThreadPoolExecutor(2) as pool:
         yield {name: pool.submit(run, *row) for name, row in rows}
