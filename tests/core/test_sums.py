@@ -3,7 +3,7 @@ import pytest
 from array_api_compat import array_namespace
 
 from astralearn.core import LOSSES
-from astralearn.core.sums import SUMMED, gmn_examine_shallow, is_shallow
+from astralearn.core.sums import SUMMED, examine_known, gmn_count, gmn_sums_of, gradient, is_shallow
 from namespaces import NAMESPACES
 
 NAMES = list(SUMMED)
@@ -24,7 +24,7 @@ def in_shards(name, shards, axis=None, xp=np):
     for sums, _ in looks[1:]:
         total = loss.add(total, sums, xp=xp)
     return loss.value(total, xp=xp), [
-        loss.gradient(slopes, y, sums, total, xp=xp) for (sums, slopes), (_, y, _) in zip(looks, shards, strict=True)
+        gradient(slopes, y, loss.factors(sums, total, xp=xp)) for (sums, slopes), (_, y, _) in zip(looks, shards, strict=True)
     ]
 
 
@@ -49,34 +49,46 @@ def test_one_shard_is_the_loss_itself(space, name, weighted, dtype):
     np.testing.assert_allclose(gradient, LOSSES[name].gradient(*arguments), rtol=1e-11 if tight else 1e-4, atol=1e-18 if tight else 1e-9)
 
 
+def in_numpy(sums):
+    return tuple(part.numpy().astype(float) for part in sums), np
+
+
+@pytest.mark.parametrize("few", [None, in_numpy], ids=["in torch", "few numbers in NumPy"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("per_output", [False, True])
-def test_the_short_form_of_gmn_is_the_long_one(weighted, per_output):
+@pytest.mark.parametrize("name", NAMES)
+def test_known_values_are_examined_as_any(name, weighted, per_output, few):
     torch = pytest.importorskip("torch")
     from astralearn.torch.elementary import eager
 
     g, y, w = (torch.tensor(a).reshape(30, 2) for a in data(seed=2, scale=8.0))
-    found = []
-    for examine in (gmn_examine_shallow, SUMMED["gmn"].examine):
-        sums, slopes = examine(g, y, w if weighted else None, axis=(0,) if per_output else (0, 1), xp=eager)
-        assert is_shallow(sums).all()
-        found.append((SUMMED["gmn"].value(sums, xp=eager), SUMMED["gmn"].gradient(slopes, y, sums, sums, xp=eager)))
-    torch.testing.assert_close(*found, rtol=1e-12, atol=1e-18)
+    options = {"axis": (0,) if per_output else (0, 1), "xp": eager}
+    rows = g, y, w if weighted else None
+
+    def value_and_gradient(look, xp):
+        sums, slopes = look
+        factors = [torch.as_tensor(factor) for factor in SUMMED[name].factors(sums, sums, xp=xp)]
+        return torch.as_tensor(SUMMED[name].value(sums, xp=xp)), gradient(slopes, y, factors)
+
+    found = value_and_gradient(examine_known(name, *rows, few=few, **options), np if few else eager)
+    expected = value_and_gradient(SUMMED[name].examine(*rows, **options), eager)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-18)
 
 
 @pytest.mark.parametrize("lost", [0, 1])
 def test_the_short_form_knows_its_limits(lost):
     torch = pytest.importorskip("torch")
     g, y, _ = (torch.tensor(a) for a in data())
-    own, _ = gmn_examine_shallow(torch.where(y == lost, (1.0 - 2.0 * lost) * 60.0, g), y, None, axis=(0,), xp=torch)
-    assert not is_shallow(own).any()
+    g = torch.where(y == lost, (1.0 - 2.0 * lost) * 60.0, g)
+    counts, _ = gmn_count(g, y, None, axis=(0,), xp=torch)
+    assert not is_shallow(gmn_sums_of(counts, xp=torch)).any()
 
 
 def test_the_short_form_serves_a_batch_without_positives():
     torch = pytest.importorskip("torch")
     g, y, _ = (torch.tensor(a) for a in data())
-    sums, slopes = gmn_examine_shallow(g, torch.zeros_like(y), None, axis=(0,), xp=torch)
-    assert is_shallow(sums).all()
+    counts, slopes = gmn_count(g, torch.zeros_like(y), None, axis=(0,), xp=torch)
+    assert is_shallow(gmn_sums_of(counts, xp=torch)).all()
     assert torch.isfinite(slopes).all()
 
 
@@ -144,7 +156,8 @@ def test_one_loss_per_column(name):
 def test_doubled_sums_keep_the_value_and_halve_the_gradient(name):
     g, y, _ = data(seed=6)
     loss = SUMMED[name]
-    sums, slopes = loss.examine(g, y, None, axis=None, xp=np)
+    sums, _ = loss.examine(g, y, None, axis=None, xp=np)
     doubled = loss.add(sums, sums, xp=np)
     np.testing.assert_allclose(loss.value(doubled, xp=np), loss.value(sums, xp=np), rtol=1e-13)
-    np.testing.assert_allclose(2 * loss.gradient(slopes, y, sums, doubled, xp=np), loss.gradient(slopes, y, sums, sums, xp=np), rtol=1e-12)
+    halved, whole = (np.asarray(loss.factors(sums, total, xp=np)) for total in (doubled, sums))
+    np.testing.assert_allclose(2 * halved, whole, rtol=1e-12)

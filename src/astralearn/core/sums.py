@@ -5,7 +5,9 @@ Every loss is J(S) of a few sums S over the examples, so examples meet only ther
     sums, slopes = examine(g, y, weight, axis=…, xp=…)      one look at the shard's own examples
     total        = add(sums, sums of another shard)         what has to travel
     value(total)                                            the loss of everything joined
-    gradient(slopes, y, sums, total)                        its gradient at this shard's logits, exactly
+    factors(sums, total)                                    from slopes to its gradient, for the negatives and for the positives
+
+and `gradient(slopes, y, factors)` is the exact gradient at this shard's logits.
 
 Sums are a tuple of arrays, one number for each output, reduced dimensions kept with size 1 so that they broadcast against the
 logits. `slopes` has the shape of the logits. Arrays only, unchecked. Each J is that of `losses` to rounding, m and the
@@ -14,7 +16,7 @@ treatment of an empty class included. Being ratios, all J stay the same when eve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from astralearn.core.confusion import SoftConfusion, count, right_and_wrong, signed
@@ -41,7 +43,13 @@ class SummedLoss(NamedTuple):
     examine: Callable[..., tuple[Sums, Array]]
     add: Callable[..., Sums]
     value: Callable[..., Array]
-    gradient: Callable[..., Array]
+    factors: Callable[..., tuple[Array, Array]]
+
+
+def gradient(slopes: Array, y: Array, factors: Sequence[Array]) -> Array:
+    """From a shard's slopes and the factors of negatives and positives to the loss's gradient at its logits."""
+    of_negatives, of_positives = factors
+    return slopes * ((1.0 - y) * of_negatives + y * of_positives)
 
 
 def add_sums(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:  # noqa: ARG001 (one signature for all)
@@ -50,10 +58,10 @@ def add_sums(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:  # noqa: ARG001 (one
 
 
 def bce_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
-    """Sums Σ w ln(1 + e^m) and Σ w; slopes ±wσ(m)."""
+    """Sums Σ w ln(1 + e^m) and Σ w; slopes wσ(m)."""
     m = signed(g, y)
     sums = tuple(xp.sum(_times(weight, part), axis=axis, keepdims=True) for part in (softplus(m, xp), xp.ones_like(g)))
-    return sums, _times(weight, (1.0 - 2.0 * y) * sigmoid(m, xp))
+    return sums, _times(weight, sigmoid(m, xp))
 
 
 def bce_value(sums: Sums, *, xp: Any) -> Array:
@@ -61,9 +69,10 @@ def bce_value(sums: Sums, *, xp: Any) -> Array:
     return sums[0] / _or_one(sums[1], xp)
 
 
-def bce_gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
-    """wᵢ(zᵢ − yᵢ)/Σw."""
-    return slopes / _or_one(sums[1], xp)
+def bce_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]:  # noqa: ARG001 (one signature for all)
+    """±1/Σw."""
+    each = 1.0 / _or_one(sums[1], xp)
+    return each, -each
 
 
 def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
@@ -97,20 +106,20 @@ def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tu
     return (log_tp, log_tn, m1, m0, depth_1, depth_0), _times(weight, e * share * share)
 
 
-def gmn_examine_shallow(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
-    """As `gmn_examine` with depths 0, in half of its operations: right as long as `is_shallow(sums)`. For an xp with its own sigmoid."""
+def gmn_count(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+    """TP, TN, m₁ and m₀ as they are, and slopes wσ(m)σ(−m): half of the operations of `gmn_examine`, for an xp with its own sigmoid."""
     z, not_z = xp.sigmoid(g), xp.sigmoid(-g)
     negative = 1.0 - y
     weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
+    counts = tuple(xp.sum(part, axis=axis, keepdims=True) for part in (weight_of_1 * z, weight_of_0 * not_z, weight_of_1, weight_of_0))
+    return counts, _times(weight, z * not_z)
 
-    def total(values: Array) -> Array:
-        return xp.sum(values, axis=axis, keepdims=True)
 
-    m1, m0 = total(weight_of_1), total(weight_of_0)
+def gmn_sums_of(counts: Sums, *, xp: Any) -> Sums:
+    """The sums of `gmn_examine` with depths 0, from `gmn_count`: right as long as `is_shallow`."""
+    tp, tn, m1, m0 = counts
     depth = xp.zeros_like(m1)
-    log_tp = _log_sum(depth, total(weight_of_1 * z), m1, xp)
-    log_tn = _log_sum(depth, total(weight_of_0 * not_z), m0, xp)
-    return (log_tp, log_tn, m1, m0, depth, depth), _times(weight, z * not_z)
+    return _log_sum(depth, tp, m1, xp), _log_sum(depth, tn, m0, xp), m1, m0, depth, depth
 
 
 def is_shallow(sums: Sums) -> Array:
@@ -131,12 +140,12 @@ def gmn_value(sums: Sums, *, xp: Any) -> Array:
     return -xp.expm1(_log_g_mean(sums, xp))
 
 
-def gmn_gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:
-    """∓½ G wᵢ zᵢ(1−zᵢ)/TP for a positive, TN for a negative."""
+def gmn_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]:
+    """½ G/TN and −½ G/TP, in the units of the slopes."""
     log_g = _log_g_mean(sums, xp)
     # Bounded for a class without examples, which has no use for it.
     of_1, of_0 = (0.5 * xp.exp(xp.clip(log_g - (own[4 + k] + sums[k]), _LOG_NOTHING, 80.0)) for k in (0, 1))
-    return slopes * ((1.0 - y) * of_0 - y * of_1)
+    return of_0, -of_1
 
 
 def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[SoftConfusion], tuple[Array, Array]]) -> SummedLoss:
@@ -149,16 +158,16 @@ def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[
     def value(sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
         return of_counts(SoftConfusion(*sums))
 
-    def gradient(slopes: Array, y: Array, own: Sums, sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
+    def factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]:  # noqa: ARG001 (one signature for all)
         by_tp, by_tn = partials(SoftConfusion(*sums))
-        return slopes * (y * by_tp - (1.0 - y) * by_tn)
+        return -by_tn, by_tp
 
-    return SummedLoss(examine, add_sums, value, gradient)
+    return SummedLoss(examine, add_sums, value, factors)
 
 
 SUMMED: dict[str, SummedLoss] = {
-    "bce": SummedLoss(bce_examine, add_sums, bce_value, bce_gradient),
-    "gmn": SummedLoss(gmn_examine, gmn_add, gmn_value, gmn_gradient),
+    "bce": SummedLoss(bce_examine, add_sums, bce_value, bce_factors),
+    "gmn": SummedLoss(gmn_examine, gmn_add, gmn_value, gmn_factors),
     **{
         name: _by_counts(loss.of_counts, loss.partials)
         for name, loss in LOSSES.items()
@@ -167,13 +176,21 @@ SUMMED: dict[str, SummedLoss] = {
 }
 
 
-def examine_known(name: str, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
-    """`SUMMED[name].examine` for values that can be looked at: GMN's in its short form where they allow it, which is nearly always."""
+def examine_known(
+    name: str, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any, few: Callable[..., tuple[Sums, Any]] | None = None
+) -> tuple[Sums, Array]:
+    """`SUMMED[name].examine` for values that can be looked at: GMN's in its short form where they allow it, which is nearly always.
+
+    few: (sums) → the same few numbers in the arrays in which they are to be returned, and their namespace.
+    """
     if name == "gmn":
-        sums, slopes = gmn_examine_shallow(g, y, weight, axis=axis, xp=xp)
+        counts, slopes = gmn_count(g, y, weight, axis=axis, xp=xp)
+        counts, numbers = few(counts) if few else (counts, xp)
+        sums = gmn_sums_of(counts, xp=numbers)
         if bool(is_shallow(sums).all()):
             return sums, slopes
-    return SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
+    sums, slopes = SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
+    return few(sums)[0] if few else sums, slopes
 
 
 def _log_g_mean(sums: Sums, xp: Any) -> Array:

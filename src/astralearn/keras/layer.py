@@ -19,8 +19,8 @@ from astralearn.core import (
     threshold,
 )
 from astralearn.core.inputs import Array
-from astralearn.core.warp import of_slope, slope_derivative, softplus_and_sigmoid, warp_at
-from astralearn.keras.tensors import Gradients, namespace, read, wide_dtype, with_gradient
+from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp_at
+from astralearn.keras.tensors import Gradients, as_tensors, few, namespace, read, wide_dtype, with_gradient
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
@@ -112,15 +112,17 @@ def is_slope(variable: Any) -> bool:
 
 def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
     """g(x, b(β)) by `core.warp`, and its gradients from what that computed anyway."""
-    xp = namespace(x)
-    b = slope_from_raw(beta, xp=xp)
-    shared, bx = of_slope(b, xp=xp), b * x
+    (raw,), numbers = few([beta])
+    xp, of_b = namespace(x), of_slope(slope_from_raw(raw, xp=numbers), xp=numbers)
+    shared = OfSlope(*as_tensors(of_b, x))
+    bx = shared.b * x
     g, dx, lag = warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=xp), xp=xp)
 
     def gradients(upstream: Array) -> tuple[Array, Array]:
         in_x = upstream * dx
-        sums = (_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream))
-        return in_x, slope_derivative(shared, *sums) * slope_from_raw_dbeta(beta, xp=xp)
+        sums, _ = few([_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream)])
+        (in_beta,) = as_tensors([slope_derivative(of_b, *sums) * slope_from_raw_dbeta(raw, xp=numbers)], x)
+        return in_x, in_beta
 
     return g, gradients
 

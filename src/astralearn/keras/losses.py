@@ -9,10 +9,10 @@ from keras import ops
 
 from astralearn.core import LOSSES
 from astralearn.core.inputs import Array
-from astralearn.core.sums import SUMMED, Sums, examine_known
+from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.keras.labels import rows
 from astralearn.keras.replicas import joined
-from astralearn.keras.tensors import Gradients, is_known, namespace, wide_dtype, with_gradient
+from astralearn.keras.tensors import Gradients, as_tensors, few, is_known, namespace, wide_dtype, with_gradient
 
 
 class SummedLoss(keras.losses.Loss):
@@ -90,7 +90,7 @@ class BalancedAccuracyLoss(SummedLoss):
 
 def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
     if keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
-        return examine_known(kind, g, y, weight, axis=axis, xp=xp)
+        return examine_known(kind, g, y, weight, axis=axis, xp=xp, few=few)
     return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
 
 
@@ -106,11 +106,13 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
     def forward(g: Array) -> tuple[Array, Gradients]:
         sums, slopes = _examine(kind, g, y, weight, axis, xp)
         total, replicas = joined(kind, sums)
+        numbers = namespace(total[0])
+        (value,) = as_tensors([numbers.sum(loss.value(total, xp=numbers)) / (outputs * replicas)], g)
 
         def gradients(upstream: Array) -> tuple[Array]:
-            return (upstream / outputs * loss.gradient(slopes, y, sums, total, xp=xp),)
+            return (gradient(upstream / outputs * slopes, y, as_tensors(loss.factors(sums, total, xp=numbers), g)),)
 
-        return xp.sum(loss.value(total, xp=xp)) / (outputs * replicas), gradients
+        return value, gradients
 
     def again(upstream: Array, g: Array) -> tuple[Array]:
         return (upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=xp),)

@@ -65,7 +65,10 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         for optimizer, its_gradients, its_variables in zip((self.slope_optimizer, self.optimizer), gradients_of, variables_of, strict=True):
             if its_variables:
                 optimizer.apply(its_gradients, its_variables)
-        self._iterations.assign_add(1)
+
+    @property
+    def iterations(self) -> Any:
+        return self.slope_optimizer.iterations
 
     def finalize_variable_values(self, var_list: Sequence[Any]) -> None:
         slopes, others = _split(var_list, self._are_slopes(var_list))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from astralearn.core import elementary
@@ -22,7 +23,9 @@ Gradients = Callable[[Array], tuple[Array, ...]]
 
 
 def namespace(x: Array) -> Any:
-    """The namespace of the backend's tensor x."""
+    """The namespace of x: a tensor of the backend, or one of the numbers of `few`."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np
     if keras.config.backend() == "torch":
         return _torch(sys.modules["torch"].compiler.is_compiling())
     return native(x)
@@ -62,6 +65,22 @@ def read(variable: Any) -> Array:
     """A variable's value. For TensorFlow a tensor, not the tf.Variable that keras.ops would give: tf.custom_gradient takes no variables."""
     value = ops.convert_to_tensor(variable)
     return sys.modules["tensorflow"].convert_to_tensor(value) if keras.config.backend() == "tensorflow" else value
+
+
+def few(numbers: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
+    """The same numbers, and the namespace to go on with. On a CPU PyTorch takes several times as long for each operation on one number
+    as NumPy does, and there are dozens in a step: they become NumPy's, in double precision."""
+    if keras.config.backend() == "torch" and is_known(numbers[0]) and numbers[0].device.type == "cpu":
+        return tuple(number.detach().numpy().astype(np.float64) for number in numbers), np
+    return tuple(numbers), namespace(numbers[0])
+
+
+def as_tensors(numbers: Sequence[Array], like: Array) -> Sequence[Array]:
+    """What was made of the numbers of `few`, of one shape, as tensors of the dtype of `like`."""
+    if isinstance(numbers[0], (np.ndarray, np.generic)):
+        together: Sequence[Array] = sys.modules["torch"].as_tensor(np.stack(numbers), dtype=like.dtype).unbind(0)
+        return together
+    return numbers
 
 
 def is_known(x: Array) -> bool:

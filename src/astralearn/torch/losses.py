@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from astralearn.core import LOSSES
-from astralearn.core.sums import SUMMED, Sums, examine_known
+from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import eager
 from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
@@ -191,20 +191,20 @@ class _Summed(torch.autograd.Function):
             scale *= age
         ctx.is_plain = process_group is None and memory is None
         ctx.name, ctx.axis = name, axis
-        gradient = gradient_at(name, looks, y, total)
-        ctx.save_for_backward(g, y, weight, gradient if scale == 1.0 else scale * gradient)
+        slope = gradient_at(name, looks, y, total)
+        ctx.save_for_backward(g, y, weight, slope if scale == 1.0 else scale * slope)
         value: Tensor = SUMMED[name].value(total, xp=eager)
         return value
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (of_loss,) = gradients
-        g, y, weight, gradient = ctx.saved_tensors
+        g, y, weight, slope = ctx.saved_tensors
         if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
             if not ctx.is_plain:
                 raise NotImplementedError("a loss with process_group or running sums can be differentiated only once")
-            gradient = LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
-        return of_loss * gradient, None, None, None, None, None, None
+            slope = LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
+        return of_loss * slope, None, None, None, None, None, None
 
 
 class Look(NamedTuple):
@@ -239,10 +239,9 @@ def gradient_at(name: str, looks: list[Look], y: Tensor, total: Sums) -> Tensor:
     """The gradient at the logits that were looked at, for the sums of everything joined."""
     if not looks:
         return torch.zeros_like(y)
-    if len(looks) == 1:
-        gradient: Tensor = SUMMED[name].gradient(looks[0].slopes, y, looks[0].sums, total, xp=eager)
-        return gradient
-    return torch.cat([SUMMED[name].gradient(look.slopes, y[look.row], look.sums, total, xp=eager) for look in looks])
+    labels = [y] if len(looks) == 1 else [y[look.row] for look in looks]
+    parts = [gradient(of.slopes, its, SUMMED[name].factors(of.sums, total, xp=eager)) for of, its in zip(looks, labels, strict=True)]
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def _sums_of_nothing(name: str, g: Tensor, axis: tuple[int, ...]) -> Sums:
