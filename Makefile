@@ -1,7 +1,9 @@
 # On a bare machine with python3, venv and make, every target below sets itself up. The README's two commands: make demo, make test.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off --constraint constraints.txt
+# Without compiling: most modules of the large dependencies are never imported, and those that are compile then.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off --no-compile --constraint constraints.txt
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test test-long lint types bench figures clean
 
@@ -9,10 +11,10 @@ demo: .venv/.run
 	@$(BIN)/astralearn compare --repetitions 3
 
 test: lint types
-	$(BIN)/python -m pytest -m "not long"
+	$(PYTEST) -m "not long"
 
 test-long: .venv/.dev
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -7,5 +7,5 @@ from oracles import exact, points
 @pytest.fixture(scope="session", params=[np.float64, np.float32], ids=["float64", "float32"])
 def sample(request):
     """Logits, slopes, and what mpmath makes of them."""
-    x, b = points(3000, request.param)
+    x, b = points(1500, request.param)
     return x, b, [exact(float(a), float(c)) for a, c in zip(x, b, strict=True)]
