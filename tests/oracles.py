@@ -97,6 +97,12 @@ def brute_loss(name: str, g, y, w) -> mp.mpf:
         if name == "bce":
             z = [1 / (1 + mp.exp(-mp.mpf(v))) for v in g]
             return -sum(wi * (yi * mp.log(zi) + (1 - yi) * mp.log(1 - zi)) for wi, yi, zi in zip(w, y, z, strict=True)) / sum(w)
+        if name == "root_gmn":
+            rates = []
+            for label in (0, 1):
+                of_class = [(wi, mp.mpf(v) if label else -mp.mpf(v)) for wi, yi, v in zip(w, y, g, strict=True) if yi == label]
+                rates.append(sum(wi * (1 / (1 + mp.exp(-v))) ** 0.25 for wi, v in of_class) / sum(wi for wi, _ in of_class))
+            return 4 * (1 - mp.sqrt(rates[0] * rates[1]))
         tn, fp, fn, tp = brute_confusion(g, y, w)
         return {
             "gmn": lambda: 1 - mp.sqrt(tn / (tn + fp) * tp / (tp + fn)),

@@ -53,6 +53,9 @@ def _loss(g, y, weight, name):
     if name == "bce":
         return (weight * torch.nn.functional.binary_cross_entropy_with_logits(g, y, reduction="none")).sum() / weight.sum()
     z = torch.sigmoid(g)
+    if name == "root_gmn":
+        found, rejected = ((of * p**0.25).sum() / of.sum() for of, p in ((weight * y, z), (weight * (1 - y), 1 - z)))
+        return 4 * (1 - torch.sqrt(found * rejected))
     tp, fn = (weight * y * z).sum(), (weight * y * (1 - z)).sum()
     fp, tn = (weight * (1 - y) * z).sum(), (weight * (1 - y) * (1 - z)).sum()
     return {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid, trained on a soft G-Mean.
+    """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid, trained on a kind of soft G-Mean.
 
     The rarer class is the positive one, whatever the labels are; `minority_class_` says which (with equal counts, the one that sorts last).
     `n_estimators` networks are trained at once from different starts; their logits and the logarithms of their slopes are averaged.
@@ -38,8 +38,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    loss : {"gmn", "bce", "f1", "mcc", "balanced_accuracy"}
-        What training lowers: one minus the soft G-Mean (Eq. 9), cross-entropy, or another soft score.
+    loss : {"root_gmn", "gmn", "bce", "f1", "mcc", "balanced_accuracy"}
+        What training lowers: one minus the soft G-Mean (Eq. 9), cross-entropy, another soft score, or "root_gmn", which lies between the
+        soft G-Mean and cross-entropy with balanced classes (`astralearn.root_gmn_loss`).
     activation : {"astra", "sigmoid"}
         The output: ASTra with a learned slope (Eq. 4), or the plain sigmoid.
     hidden_layer_sizes : int or tuple of int, optional
@@ -139,13 +140,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: str = "gmn",
+        loss: str = "root_gmn",
         activation: str = "astra",
         *,
         hidden_layer_sizes: Sequence[int] | int | None = 16,
         solver: str = "adam",
-        epochs: int = 1000,
-        learning_rate: float = 0.01,
+        epochs: int = 500,
+        learning_rate: float = 0.02,
         tau_init: float = 0.25,
         slope_rate_min: float = 0.01,
         slope_rate_max: float = 0.5,

@@ -41,7 +41,9 @@ def close(a, b, rtol):
     ("loss", "astra", "dtype"),
     [
         *((*method, dtype) for method in PAPER for dtype in (np.float64, np.float32)),
-        *((loss, True, np.float64) for loss in ("f1", "mcc", "balanced_accuracy")),
+        *((loss, True, np.float64) for loss in ("f1", "mcc", "balanced_accuracy", "root_gmn")),
+        ("root_gmn", True, np.float32),
+        ("root_gmn", False, np.float64),
     ],
 )
 def test_agrees_with_pytorch_after_200_epochs(loss, astra, dtype):
@@ -75,7 +77,7 @@ def test_chunks_change_only_rounding(loss):
     close(train(s, settings), train(s, settings, chunk_numbers=512), 1e-9)
 
 
-@pytest.mark.parametrize("loss", ["bce", "gmn"])
+@pytest.mark.parametrize("loss", ["bce", "gmn", "root_gmn"])
 def test_group_size_changes_only_rounding(loss):
     s = stack(4, folds=[fold(seed=k, n=140 + k) for k in range(4)], validation=[fold(seed=10 + k, n=60) for k in range(4)])
     settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5)

@@ -5,7 +5,7 @@ import keras
 import numpy as np
 import pytest
 
-from astralearn.keras import ASTra, BalancedAccuracyLoss, ERatio, F1Loss, GMNLoss, MCCLoss, SlopeRate, SlopeRateOptimizer
+from astralearn.keras import ASTra, BalancedAccuracyLoss, ERatio, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SlopeRate, SlopeRateOptimizer
 
 N = 60
 Y = np.zeros(N, "float32")
@@ -26,7 +26,7 @@ def trained(distribution, loss, epochs=1):
         keras.distribution.set_distribution(None)
 
 
-@pytest.mark.parametrize("loss", [GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss])
+@pytest.mark.parametrize("loss", [GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss])
 def test_steps_of_sgd_are_those_of_the_joined_batch(loss):
     assert len(jax.devices()) == 2
     expected, history = trained(None, loss, 2)

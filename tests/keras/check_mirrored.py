@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from astralearn.core import soft_confusion
-from astralearn.keras import ASTra, BalancedAccuracyLoss, ERatio, F1Loss, GMNLoss, MCCLoss, SlopeRate, SlopeRateOptimizer
+from astralearn.keras import ASTra, BalancedAccuracyLoss, ERatio, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SlopeRate, SlopeRateOptimizer
 
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
 
@@ -30,7 +30,7 @@ def strategies():
     return tf.distribute.get_strategy(), tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
 
-@pytest.mark.parametrize("loss", [GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss])
+@pytest.mark.parametrize("loss", [GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss])
 def test_one_step_of_sgd_is_that_of_the_joined_batch(loss):
     """SGD's step is the gradient, so equal weights after it are equal gradients."""
     single, mirrored = strategies()

@@ -18,12 +18,13 @@ from astralearn.torch import (
     F1Loss,
     GMNLoss,
     MCCLoss,
+    RootGMNLoss,
     SoftConfusionMonitor,
     StratifiedBatchSampler,
     full_batch_backward,
 )
 
-LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss}
+LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
 
 
 def model() -> nn.Module:

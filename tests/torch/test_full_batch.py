@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from astralearn.torch import ASTra, BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, full_batch_backward
+from astralearn.torch import ASTra, BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, full_batch_backward
 
 
 def model(*extra, seed=0):
@@ -29,7 +29,7 @@ def worst(mine, truth):
     return float((mine - truth).abs().max() / truth.abs().max())
 
 
-@pytest.mark.parametrize("loss", [GMNLoss, BCELoss, F1Loss, MCCLoss, BalancedAccuracyLoss], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [GMNLoss, BCELoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss], ids=lambda loss: loss.name)
 def test_a_thousand_micro_batches_equal_one_batch(loss):
     x, y, weight = data(4000)
     whole, parts = model(), model()

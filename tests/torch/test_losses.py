@@ -4,10 +4,10 @@ import torch
 from torch import nn
 
 from astralearn.core import LOSSES
-from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss
+from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
 from oracles import brute_loss
 
-MODULES = {"bce": BCELoss, "gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss}
+MODULES = {"bce": BCELoss, "gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
 every_loss = pytest.mark.parametrize("name", list(MODULES))
 
 

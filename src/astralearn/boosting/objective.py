@@ -24,6 +24,9 @@ from astralearn.boosting.slope_learner import SlopeLearner
 from astralearn.boosting.sweep import Rows, Sweep, sweep
 from astralearn.core import LOSSES, SoftConfusion
 
+# The losses of the soft counts; they and cross-entropy have objectives.
+OF_COUNTS = tuple(name for name, loss in LOSSES.items() if loss.partials is not None)
+
 # A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
 LEAST_CURVATURE = 1e-16
 
@@ -221,16 +224,15 @@ class ConfusionObjective(Objective):
     """
 
     def __init__(self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Unpack[Options]) -> None:
-        of_counts = [name for name, entry in LOSSES.items() if entry.partials is not None]
-        if loss not in of_counts:
-            raise ValueError(f"loss must be one of {', '.join(of_counts)}; found {loss!r}")
+        if loss not in OF_COUNTS:
+            raise ValueError(f"loss must be one of {', '.join(OF_COUNTS)}; found {loss!r}")
         super().__init__(loss, activation=activation, **options)
 
 
 def make_objective(loss: str, activation: str, **options: Unpack[Options]) -> Objective:
     """The objective of one of the paper's methods, by the names that estimators use."""
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; found {loss!r}")
+    if loss not in ("bce", *OF_COUNTS):
+        raise ValueError(f"loss must be one of bce, {', '.join(OF_COUNTS)}; found {loss!r}")
     return Objective(loss, activation=activation, **options)
 
 

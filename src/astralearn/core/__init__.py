@@ -35,6 +35,8 @@ from astralearn.core.losses import (
     gmn_loss,
     mcc_gradient,
     mcc_loss,
+    root_gmn_gradient,
+    root_gmn_loss,
 )
 from astralearn.core.slope_rate import slope_rate
 
@@ -61,6 +63,8 @@ __all__ = [
     "rebalanced_logit_db",
     "rebalanced_logit_dx",
     "rebalanced_logit_dx2",
+    "root_gmn_gradient",
+    "root_gmn_loss",
     "slope",
     "slope_from_raw",
     "slope_from_raw_dbeta",

@@ -6,6 +6,10 @@ return an array shaped as the logits. Weights multiply every sum, the class tota
 correctly classified example (see `SoftConfusion`), so a batch of one class still teaches that class.
 
 Write m for the logit of being wrong (g for a negative, −g for a positive) and c = ln σ(−m) for the log-probability of being right.
+
+GMN and cross-entropy are two ends of one family, J = (1 − √(A₁A₀))/q with A₁ and A₀ each class's mean of e^{qc}: q = 1 is GMN, and as
+q → 0 J becomes half the sum of each class's mean cross-entropy. GMN hardly feels an example that is far on the wrong side, nor one
+that is right by little; cross-entropy chases the former. `root_gmn_loss` stands between them, at q = ¼.
 """
 
 from __future__ import annotations
@@ -27,6 +31,9 @@ from astralearn.core.confusion import (
 from astralearn.core.curve import TINY, at_least
 from astralearn.core.inputs import Array, ArrayLike, Axis
 from astralearn.core.sigmoid import sigmoid, softplus
+
+# The q of `root_gmn_loss`.
+ROOT = 0.25
 
 
 class Loss(NamedTuple):
@@ -84,6 +91,28 @@ def gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     """
     xp, g, y, weight = labelled(logits, y, sample_weight, xp)
     log_g_mean, share = _log_g_mean(g, y, weight, axis, xp)
+    return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
+
+
+def root_gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """4(1 − √(A₁A₀)), with A₁ the mean of ⁴√z over the positives and A₀ that of ⁴√(1−z) over the negatives; in [0, 4].
+
+    >>> round(float(root_gmn_loss([-2.0, 0.0], [0, 1])), 4)
+    0.3897
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    log_g_mean, _ = _log_g_mean(g, y, weight, axis, xp, power=ROOT)
+    return xp.sum(-xp.expm1(log_g_mean), axis=axis) / ROOT
+
+
+def root_gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+    """∂J/∂gᵢ = ∓½ √(A₁A₀) σ(mᵢ) pᵢ, − for a positive, where pᵢ is example i's share of its own class's sum of e^{c/4}.
+
+    >>> root_gmn_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
+    [0.0538, -0.2256]
+    """
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    log_g_mean, share = _log_g_mean(g, y, weight, axis, xp, power=ROOT)
     return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
 
 
@@ -176,6 +205,7 @@ LOSSES: dict[str, Loss] = {
     "balanced_accuracy": Loss(
         balanced_accuracy_loss, balanced_accuracy_gradient, lambda c: 0.5 * (c.fnr + c.fpr), _balanced_accuracy_partials
     ),
+    "root_gmn": Loss(root_gmn_loss, root_gmn_gradient),
 }
 
 
@@ -198,9 +228,9 @@ def _shares(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:
     return full / xp.where(total > 0, total, 1.0)
 
 
-def _log_g_mean(g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
-    """ln √(TPR·TNR), and each example's share of its class's TP or TN."""
-    log_right = -softplus(signed(g, y), xp)
+def _log_g_mean(g: Array, y: Array, weight: Array, axis: Axis, xp: Any, power: float = 1.0) -> tuple[Array, Array]:
+    """ln √(A₁A₀), each class's mean of e^{qc} (TPR and TNR for q = 1), and each example's share of its class's sum."""
+    log_right = -power * softplus(signed(g, y), xp)
     log_tpr, share_of_tp = _log_rate(log_right, y if weight is None else weight * y, axis, xp)
     log_tnr, share_of_tn = _log_rate(log_right, 1.0 - y if weight is None else weight * (1.0 - y), axis, xp)
     return 0.5 * (log_tpr + log_tnr), share_of_tp + share_of_tn

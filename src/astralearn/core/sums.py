@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from astralearn.core.confusion import SoftConfusion, count, right_and_wrong, signed
 from astralearn.core.curve import TINY, at_least
 from astralearn.core.inputs import Array, Axis
-from astralearn.core.losses import LOSSES
+from astralearn.core.losses import LOSSES, ROOT
 from astralearn.core.sigmoid import sigmoid, softplus
 
 # Stands for ln 0: finite, so that sums and differences stay finite, and far below the logarithm of anything counted.
@@ -148,6 +148,34 @@ def gmn_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]:
     return of_0, -of_1
 
 
+def root_gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+    """Sums Σ w ⁴√σ(−m) over the positives and over the negatives, m₁ and m₀; slopes w ⁴√σ(−m) σ(m)."""
+    m, negative = signed(g, y), 1.0 - y
+    root = _times(weight, xp.exp(-ROOT * softplus(m, xp)))
+    full = _times(weight, xp.ones_like(g))
+    sums = tuple(xp.sum(part, axis=axis, keepdims=True) for part in (y * root, negative * root, y * full, negative * full))
+    return sums, root * sigmoid(m, xp)
+
+
+def root_gmn_value(sums: Sums, *, xp: Any) -> Array:
+    """4(1 − √(A₁A₀))."""
+    a1, a0 = _root_rates(sums, xp)
+    return (1.0 - xp.sqrt(a1) * xp.sqrt(a0)) / ROOT
+
+
+def root_gmn_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]:  # noqa: ARG001 (one signature for all)
+    """½√(A₁A₀) over the negatives' sum, and minus that over the positives'."""
+    a1, a0 = _root_rates(sums, xp)
+    half = 0.5 * xp.sqrt(a1) * xp.sqrt(a0)
+    return half / at_least(sums[1], TINY, xp), -half / at_least(sums[0], TINY, xp)
+
+
+def _root_rates(sums: Sums, xp: Any) -> tuple[Array, Array]:
+    """A₁ and A₀, a class without weight counting as found."""
+    of_1, of_0, m1, m0 = sums
+    return xp.where(m1 > 0, of_1 / _or_one(m1, xp), 1.0), xp.where(m0 > 0, of_0 / _or_one(m0, xp), 1.0)
+
+
 def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[SoftConfusion], tuple[Array, Array]]) -> SummedLoss:
     """The four functions of a loss of the four counts; slopes wσ(m)σ(−m)."""
 
@@ -168,6 +196,7 @@ def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[
 SUMMED: dict[str, SummedLoss] = {
     "bce": SummedLoss(bce_examine, add_sums, bce_value, bce_factors),
     "gmn": SummedLoss(gmn_examine, gmn_add, gmn_value, gmn_factors),
+    "root_gmn": SummedLoss(root_gmn_examine, add_sums, root_gmn_value, root_gmn_factors),
     **{
         name: _by_counts(loss.of_counts, loss.partials)
         for name, loss in LOSSES.items()

@@ -191,7 +191,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
     gradient = by_negatives[0] + by_positives[0] + penalty(both[1], hyper.alpha)[:, None] * penalised(architecture) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
-    counts = confusion(*both)
+    counts = confusion(*both, loss)
     seen = Seen(
         epoch=state.epoch,
         parameters=state.parameters,

@@ -85,7 +85,7 @@ def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Arra
         epoch=jnp.zeros(1, jnp.int32),
         parameters=parameters,
         loss=loss,
-        counts=confusion(negatives, positives),
+        counts=confusion(negatives, positives, static.loss),
         validation=held_out(negatives, positives, static.loss),
         slope=slope if slope is not None else jnp.ones_like(raw),
         rate=jnp.zeros_like(raw),

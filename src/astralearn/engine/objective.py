@@ -2,7 +2,8 @@
 
 The soft counts are all that couples the rows (maths.md), so one pass keeps, for each class, the sums and the gradient of its own
 count, and combines them at the end: ∇J = (∂J/∂TP) ∇TP + (∂J/∂TN) ∇TN. The positives' sums are kept relative to their largest
-right-probability e^peak, so that they are exact even where every positive is lost.
+right-probability e^peak, so that they are exact even where every positive is lost. For "root_gmn" the fourth root of the probability
+of being right takes its place in these counts, and in nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import jax.numpy as jnp
 from astralearn.core.confusion import SoftConfusion
 from astralearn.core.contributions import Contribution, of_negatives, of_plain_logits, of_positives
 from astralearn.core.curve import TINY
-from astralearn.core.losses import LOSSES
+from astralearn.core.losses import LOSSES, ROOT
+from astralearn.core.sums import SUMMED
 from astralearn.engine.network import Architecture, backward, forward, unflatten
 from astralearn.engine.rows import ClassRows
 
@@ -29,12 +31,12 @@ class Sums(NamedTuple):
 
     total: Array  # Σw
     wrong: Array  # Σw·wrong
-    cross_entropy: Array  # −Σw·ln right
+    of_loss: Array  # what the loss needs beside: −Σw·ln right for BCE, Σw·⁴√right for root_gmn
     peak: Array
-    right: Array  # Σw·right/e^peak
+    right: Array  # Σw·right/e^peak, of ⁴√right for root_gmn
     gradient: Array
     slope_gradient: Array
-    held_out: Any  # (Σw, Σw·wrong, −Σw·ln right) over the validation rows, or None
+    held_out: Any  # (total, wrong, of_loss) over the validation rows, or None
 
 
 def class_sums(
@@ -43,28 +45,33 @@ def class_sums(
     """One class's sums over all chunks. slope: (K,), or None for the plain sigmoid. valued: whether BCE's value is wanted, which costs
     a logarithm for every row; otherwise cross-entropies are 0."""
     layers = unflatten(parameters, architecture)
+    rooted = loss == "root_gmn"
 
     def of_chunk(chunk: ClassRows) -> Sums:
         x, feeds, leaks = forward(layers, chunk.features, architecture.leak, jnp)
         c = _contribution(x, slope, positive)
         w = chunk.weight
+        root = None
         if positive:
-            peak = jnp.max(jnp.where(w > 0, c.log_right, NO_PEAK), axis=1)
-            right = w * jnp.exp(jnp.minimum(c.log_right - peak[:, None], 0.0))
+            log_right = ROOT * c.log_right if rooted else c.log_right
+            peak = jnp.max(jnp.where(w > 0, log_right, NO_PEAK), axis=1)
+            right = w * jnp.exp(jnp.minimum(log_right - peak[:, None], 0.0))
+            root = jnp.exp(log_right) if rooted else None
         else:  # far from underflow
             peak = jnp.zeros_like(x[:, 0])
-            right = w * (1.0 - c.wrong)
+            root = jnp.sqrt(jnp.sqrt(jnp.maximum(1.0 - c.wrong, 0.0))) if rooted else None
+            right = w * (1.0 - c.wrong if root is None else root)
         share = w if loss == "bce" else right
-        total, wrong, cross_entropy = _weighed(c, w, valued)
+        total, wrong, of_loss = _weighed(c, w, root, valued)
         return Sums(
             total=total,
             wrong=wrong,
-            cross_entropy=cross_entropy,
+            of_loss=of_loss,
             peak=peak,
             right=jnp.sum(right, axis=1),
             gradient=backward(layers, feeds, leaks, share * c.pull_x, jnp),
             slope_gradient=jnp.zeros_like(peak) if slope is None else jnp.sum(share * c.pull_b, axis=1),
-            held_out=None if chunk.held_out is None else _weighed(c, chunk.held_out, valued),
+            held_out=None if chunk.held_out is None else _weighed(c, chunk.held_out, root, valued),
         )
 
     if rows.weight.shape[0] == 1:
@@ -77,9 +84,11 @@ def class_sums(
     return jax.lax.scan(lambda sums, chunk: (_add(sums, of_chunk(chunk), loss), None), nothing, rows)[0]
 
 
-def _weighed(c: Contribution, weight: Array, valued: bool) -> tuple[Array, Array, Array]:
-    total = jnp.sum(weight * jnp.ones_like(c.wrong), axis=1)
-    return total, jnp.sum(weight * c.wrong, axis=1), -jnp.sum(weight * c.log_right, axis=1) if valued else jnp.zeros_like(total)
+def _weighed(c: Contribution, weight: Array, root: Array | None, valued: bool) -> tuple[Array, Array, Array]:
+    total, wrong = jnp.sum(weight * jnp.ones_like(c.wrong), axis=1), jnp.sum(weight * c.wrong, axis=1)
+    if root is not None:
+        return total, wrong, jnp.sum(weight * root, axis=1)
+    return total, wrong, -jnp.sum(weight * c.log_right, axis=1) if valued else jnp.zeros_like(total)
 
 
 def held_out(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, SoftConfusion] | None:
@@ -88,25 +97,29 @@ def held_out(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, SoftCo
         return None
     (n, fp, of_negatives_), (m, fn, of_positives_) = negatives.held_out, positives.held_out
     counts = SoftConfusion(tn=n - fp, fp=fp, fn=fn, tp=m - fn)
-    return _loss(counts, (of_negatives_ + of_positives_) / jnp.maximum(n + m, TINY), loss), counts
+    return _loss(counts, of_negatives_, of_positives_, loss), counts
 
 
-def confusion(negatives: Sums, positives: Sums) -> SoftConfusion:
+def confusion(negatives: Sums, positives: Sums, loss: str) -> SoftConfusion:
     """The four soft counts, each (K,)."""
-    return SoftConfusion(
-        tn=negatives.total - negatives.wrong, fp=negatives.wrong, fn=positives.wrong, tp=positives.right * jnp.exp(positives.peak)
-    )
+    tp = positives.total - positives.wrong if loss == "root_gmn" else positives.right * jnp.exp(positives.peak)
+    return SoftConfusion(tn=negatives.total - negatives.wrong, fp=negatives.wrong, fn=positives.wrong, tp=tp)
 
 
 def loss_value(negatives: Sums, positives: Sums, loss: str) -> Array:
     """The loss of each network on its training rows, (K,)."""
-    mean = (negatives.cross_entropy + positives.cross_entropy) / jnp.maximum(negatives.total + positives.total, TINY)
-    return _loss(confusion(negatives, positives), mean, loss)
+    return _loss(confusion(negatives, positives, loss), negatives.of_loss, positives.of_loss, loss)
 
 
-def _loss(counts: SoftConfusion, cross_entropy: Array, loss: str) -> Array:
+def _loss(counts: SoftConfusion, of_negatives_: Array, of_positives_: Array, loss: str) -> Array:
+    n, m = counts.tn + counts.fp, counts.tp + counts.fn
+    if loss == "bce":
+        return (of_negatives_ + of_positives_) / jnp.maximum(n + m, TINY)
+    if loss == "root_gmn":
+        return SUMMED["root_gmn"].value((of_positives_, of_negatives_, m, n), xp=jnp)
     of_counts = LOSSES[loss].of_counts
-    return cross_entropy if of_counts is None else of_counts(counts)
+    assert of_counts is not None
+    return of_counts(counts)
 
 
 def gradients(negatives: Sums, positives: Sums, loss: str, positive_share: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -125,11 +138,15 @@ def _scaled(sums: Sums, coefficient: Array) -> tuple[Array, Array]:
 
 def _coefficients(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, Array]:
     """∂J/∂(wrong count) of each class, the positives' times e^peak."""
-    partials = LOSSES[loss].partials
-    if partials is None:
+    if loss == "bce":
         share = 1.0 / jnp.maximum(negatives.total + positives.total, TINY)
         return share, share
-    counts = confusion(negatives, positives)
+    if loss == "root_gmn":
+        log_a1 = positives.peak + jnp.log(jnp.maximum(positives.right, TINY) / jnp.maximum(positives.total, TINY))
+        half = 0.5 * jnp.exp(0.5 * log_a1) * jnp.sqrt(negatives.right / jnp.maximum(negatives.total, TINY))
+        return half / jnp.maximum(negatives.right, TINY), half / jnp.maximum(positives.right, TINY)
+    counts, partials = confusion(negatives, positives, loss), LOSSES[loss].partials
+    assert partials is not None
     by_tp, by_tn = partials(counts)
     scaled = by_tp * jnp.exp(positives.peak)
     if loss == "gmn":  # G/TP stays finite where TP underflows: both roots are taken in logarithms
@@ -152,7 +169,7 @@ def _add(a: Sums, b: Sums, loss: str) -> Sums:
     return Sums(
         total=a.total + b.total,
         wrong=a.wrong + b.wrong,
-        cross_entropy=a.cross_entropy + b.cross_entropy,
+        of_loss=a.of_loss + b.of_loss,
         peak=peak,
         right=left * a.right + right * b.right,
         gradient=of_gradient[0][:, None] * a.gradient + of_gradient[1][:, None] * b.gradient,

@@ -23,7 +23,7 @@ if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
 
 from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate
 from astralearn.keras.layer import ASTra
-from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss
+from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
 from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
 from astralearn.keras.optimizer import SlopeRateOptimizer
 
@@ -35,6 +35,7 @@ __all__ = [
     "F1Loss",
     "GMNLoss",
     "MCCLoss",
+    "RootGMNLoss",
     "SlopeRate",
     "SlopeRateOptimizer",
     "SoftFNR",

@@ -68,6 +68,16 @@ class GMNLoss(SummedLoss):
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
+class RootGMNLoss(SummedLoss):
+    """Between GMN and balanced cross-entropy: 4(1 − √(A₁A₀)), A₁ and A₀ each class's mean fourth root of the probability of being right.
+
+    What `ASTraClassifier` trains on. Arguments as in `SummedLoss`.
+    """
+
+    kind = "root_gmn"
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
 class F1Loss(SummedLoss):
     """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLoss`."""
 

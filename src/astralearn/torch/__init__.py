@@ -6,7 +6,7 @@ exact over micro-batches and ranks. Formulas are those of `astralearn.core`; thi
 
 from astralearn.torch.full_batch import full_batch_backward
 from astralearn.torch.layer import ASTra
-from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss
+from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
 from astralearn.torch.monitor import SoftConfusionMonitor
 from astralearn.torch.sampler import StratifiedBatchSampler
 from astralearn.torch.slope_rate import SlopeRate, parameter_groups
@@ -18,6 +18,7 @@ __all__ = [
     "F1Loss",
     "GMNLoss",
     "MCCLoss",
+    "RootGMNLoss",
     "SlopeRate",
     "SoftConfusionMonitor",
     "StratifiedBatchSampler",

@@ -130,6 +130,15 @@ class GMNLoss(SummedLossModule):
     name = "gmn"
 
 
+class RootGMNLoss(SummedLossModule):
+    """Between GMN and balanced cross-entropy: 4(1 − √(A₁A₀)), A₁ and A₀ each class's mean fourth root of the probability of being right.
+
+    What `ASTraClassifier` trains on. Arguments as in `SummedLossModule`.
+    """
+
+    name = "root_gmn"
+
+
 class F1Loss(SummedLossModule):
     """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLossModule`."""
 
