@@ -32,11 +32,13 @@ CSV = Path(__file__).parent.parent / "docs" / "defaults.csv"
 
 # What the default consists of, one piece taken away or changed at a time.
 VARIANTS: dict[str, dict[str, Any]] = {
+    "with GMN": {"loss": "gmn"},
+    "with balanced BCE": {"loss": "bce", "class_weight": "balanced"},
+    "with the plain sigmoid": {"activation": "sigmoid"},
     "without the distance": {"distance": False},
     "without L2": {"alpha": 0.0},
     "the paper's width": {"hidden_layer_sizes": None},
     "one network": {"n_estimators": 1},
-    "balanced BCE": {"loss": "bce", "class_weight": "balanced"},
 }
 
 

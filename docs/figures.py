@@ -48,7 +48,7 @@ def training_figure() -> None:
     eights, others = np.flatnonzero(digit == 8), np.flatnonzero(digit != 8)
     rows = np.r_[eights[:5], others[:900]]
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
-    for loss, color in (("bce", "C1"), ("gmn", "C0")):
+    for loss, color in (("bce", "C1"), ("gmn", "C0"), ("root_gmn", "C2")):
         history = astralearn.ASTraClassifier(loss, random_state=0).fit(X[rows], digit[rows] == 8).history_
         for axis, name in zip(axes, ("threshold", "e_ratio", "fnr"), strict=True):
             axis.plot(history["epoch"], history[name], color=color, label=f'loss="{loss}"')

@@ -8,8 +8,8 @@ correctly classified example (see `SoftConfusion`), so a batch of one class stil
 Write m for the logit of being wrong (g for a negative, −g for a positive) and c = ln σ(−m) for the log-probability of being right.
 
 GMN and cross-entropy are two ends of one family, J = (1 − √(A₁A₀))/q with A₁ and A₀ each class's mean of e^{qc}: q = 1 is GMN, and as
-q → 0 J becomes half the sum of each class's mean cross-entropy. GMN hardly feels an example that is far on the wrong side, nor one
-that is right by little; cross-entropy chases the former. `root_gmn_loss` stands between them, at q = ¼.
+q → 0 J becomes half the sum of each class's mean cross-entropy. An example far on the wrong side has no pull under GMN and the strongest
+under cross-entropy. `root_gmn_loss` stands between them, at q = ¼.
 """
 
 from __future__ import annotations
