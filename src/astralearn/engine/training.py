@@ -192,12 +192,12 @@ def _run(
     stack: Stack, settings: Settings, control: _Control, rows: Packed, state: State, index: int, n_groups: int
 ) -> tuple[State, History]:
     """One group's epochs, in about `settings.records` segments."""
-    loop = compiled_epochs(thorough=settings.epochs >= LONG)
     static = what_is_compiled(stack.architecture, settings)
     hyper = hyperparameters(settings, stack.parameters.dtype)
     length = max(1, -(-settings.epochs // settings.records))
     records: list[History] = []
     with control.lock:  # one thread compiles, the others find it compiled
+        loop = compiled_epochs(thorough=settings.epochs >= LONG)
         data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)  # as it lies: no second copy
         state, _ = loop(jax.device_put(state), data, hyper, np.int32(0), static=static)
     done = 0
