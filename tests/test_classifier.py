@@ -24,7 +24,7 @@ from astralearn import ASTraClassifier
 from astralearn.core import LOSSES, rebalanced_logit
 
 COMBINATIONS = [(loss, activation) for loss in LOSSES for activation in ("astra", "sigmoid")]
-IN_EVERY_RUN = [("gmn", "astra"), ("bce", "sigmoid")]
+IN_EVERY_RUN = [("root_gmn", "astra"), ("bce", "sigmoid")]
 
 
 def rare(n=400, positives=6, seed=0, features=3):

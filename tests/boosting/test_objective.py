@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from astralearn.boosting import ASTraObjective, ConfusionObjective, Objective
+from astralearn.boosting.objective import make_objective
 from astralearn.boosting.sweep import Rows
 from astralearn.core import LOSSES, rebalanced_logit, slope_from_raw
 from astralearn.core.confusion import signed
@@ -300,6 +301,7 @@ def test_value_is_the_loss():
     ("call", "message"),
     [
         (lambda: ConfusionObjective("auc"), "loss must be one of gmn, f1, mcc, balanced_accuracy; found 'auc'"),
+        (lambda: make_objective("root_gmn", "astra"), "loss must be one of bce, gmn, f1, mcc, balanced_accuracy; found 'root_gmn'"),
         (lambda: ConfusionObjective(activation="relu"), "activation must be 'astra' or 'sigmoid'; found 'relu'"),
         (lambda: ASTraObjective(tau_init=0.7), "tau must be in"),
         (lambda: ASTraObjective(slope_rate_min=0.5, slope_rate_max=0.1), "slope_rate_min and slope_rate_max"),

@@ -51,7 +51,6 @@ def class_sums(
         x, feeds, leaks = forward(layers, chunk.features, architecture.leak, jnp)
         c = _contribution(x, slope, positive)
         w = chunk.weight
-        root = None
         if positive:
             log_right = ROOT * c.log_right if rooted else c.log_right
             peak = jnp.max(jnp.where(w > 0, log_right, NO_PEAK), axis=1)
