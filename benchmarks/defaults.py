@@ -157,6 +157,7 @@ def easy() -> None:
     models = {
         "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000, random_state=0)),
         "ASTraClassifier": ASTraClassifier(random_state=0),
+        "with GMN": ASTraClassifier(**VARIANTS["with GMN"], random_state=0),
     }
     print("| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models))
     for name, (features, labels) in problems.items():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid, trained on a kind of soft G-Mean.
+    """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid and a loss near the soft G-Mean.
 
     The rarer class is the positive one, whatever the labels are; `minority_class_` says which (with equal counts, the one that sorts last).
     `n_estimators` networks are trained at once from different starts; their logits and the logarithms of their slopes are averaged.

@@ -135,6 +135,17 @@ def test_rows_without_weight_teach_nothing():
     close(train(masked, Settings(epochs=50)), train(cut, Settings(epochs=50)), 1e-10)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_class_without_weight_leaves_the_other_to_learn(loss, label):
+    f = fold()
+    alone = stack(1, folds=[dataclasses.replace(f, weight=f.weight * (f.y == label))])
+    trained = train(alone, Settings(loss=loss, epochs=20))
+    assert np.isfinite(trained.parameters).all()
+    wrong = trained.history[0]["fpr" if label == 0 else "fnr"]
+    assert wrong[-1] < wrong[0]
+
+
 def test_validation_is_watched_but_not_learned_from():
     watched = stack(1, validation=[fold(seed=5)])
     settings = Settings(epochs=50, records=10)

@@ -76,9 +76,7 @@ def gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     >>> round(float(gmn_loss([-2.0, 0.0], [0, 1])), 4)
     0.3364
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    log_g_mean, _ = _log_g_mean(g, y, weight, axis, xp)
-    return xp.sum(-xp.expm1(log_g_mean), axis=axis)
+    return _power_loss(1.0, logits, y, sample_weight, axis, xp)
 
 
 def gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -89,9 +87,7 @@ def gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     >>> gmn_gradient([-200.0, -201.0, 3.0], [1, 1, 0]).tolist()[0] < 0
     True
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    log_g_mean, share = _log_g_mean(g, y, weight, axis, xp)
-    return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
+    return _power_gradient(1.0, logits, y, sample_weight, axis, xp)
 
 
 def root_gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -100,9 +96,7 @@ def root_gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = No
     >>> round(float(root_gmn_loss([-2.0, 0.0], [0, 1])), 4)
     0.3897
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    log_g_mean, _ = _log_g_mean(g, y, weight, axis, xp, power=ROOT)
-    return xp.sum(-xp.expm1(log_g_mean), axis=axis) / ROOT
+    return _power_loss(ROOT, logits, y, sample_weight, axis, xp)
 
 
 def root_gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -111,9 +105,7 @@ def root_gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike 
     >>> root_gmn_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.0538, -0.2256]
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    log_g_mean, share = _log_g_mean(g, y, weight, axis, xp, power=ROOT)
-    return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
+    return _power_gradient(ROOT, logits, y, sample_weight, axis, xp)
 
 
 def f1_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -228,9 +220,23 @@ def _shares(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:
     return full / xp.where(total > 0, total, 1.0)
 
 
-def _log_g_mean(g: Array, y: Array, weight: Array, axis: Axis, xp: Any, power: float = 1.0) -> tuple[Array, Array]:
+def _power_loss(q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any) -> Array:
+    """(1 − √(A₁A₀))/q."""
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    log_g_mean, _ = _log_g_mean(q, g, y, weight, axis, xp)
+    return xp.sum(-xp.expm1(log_g_mean), axis=axis) / q
+
+
+def _power_gradient(q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any) -> Array:
+    """∓½ √(A₁A₀) σ(mᵢ) times example i's share of its class's sum."""
+    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    log_g_mean, share = _log_g_mean(q, g, y, weight, axis, xp)
+    return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
+
+
+def _log_g_mean(q: float, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
     """ln √(A₁A₀), each class's mean of e^{qc} (TPR and TNR for q = 1), and each example's share of its class's sum."""
-    log_right = -power * softplus(signed(g, y), xp)
+    log_right = -q * softplus(signed(g, y), xp)
     log_tpr, share_of_tp = _log_rate(log_right, y if weight is None else weight * y, axis, xp)
     log_tnr, share_of_tn = _log_rate(log_right, 1.0 - y if weight is None else weight * (1.0 - y), axis, xp)
     return 0.5 * (log_tpr + log_tnr), share_of_tp + share_of_tn

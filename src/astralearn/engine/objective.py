@@ -141,17 +141,21 @@ def _coefficients(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, A
         share = 1.0 / jnp.maximum(negatives.total + positives.total, TINY)
         return share, share
     if loss == "root_gmn":
-        log_a1 = positives.peak + jnp.log(jnp.maximum(positives.right, TINY) / jnp.maximum(positives.total, TINY))
-        half = 0.5 * jnp.exp(0.5 * log_a1) * jnp.sqrt(negatives.right / jnp.maximum(negatives.total, TINY))
+        half = 0.5 * jnp.exp(0.5 * (_log_rate(negatives) + _log_rate(positives)))
         return half / jnp.maximum(negatives.right, TINY), half / jnp.maximum(positives.right, TINY)
     counts, partials = confusion(negatives, positives, loss), LOSSES[loss].partials
     assert partials is not None
     by_tp, by_tn = partials(counts)
     scaled = by_tp * jnp.exp(positives.peak)
     if loss == "gmn":  # G/TP stays finite where TP underflows: both roots are taken in logarithms
-        log_tpr = positives.peak + jnp.log(jnp.maximum(positives.right, TINY) / jnp.maximum(positives.total, TINY))
-        scaled = -0.5 * jnp.exp(0.5 * log_tpr) * jnp.sqrt(counts.tnr) / jnp.maximum(positives.right, TINY)
+        scaled = -0.5 * jnp.exp(0.5 * _log_rate(positives)) * jnp.sqrt(counts.tnr) / jnp.maximum(positives.right, TINY)
     return -by_tn, -scaled
+
+
+def _log_rate(of_class: Sums) -> Array:
+    """ln of the class's mean of what is counted as right; 0 where it has no weight: such a class counts as found."""
+    log_mean = of_class.peak + jnp.log(jnp.maximum(of_class.right, TINY) / jnp.maximum(of_class.total, TINY))
+    return jnp.where(of_class.total > 0, log_mean, 0.0)
 
 
 def _contribution(x: Array, slope: Array | None, positive: bool) -> Contribution:
