@@ -16,6 +16,8 @@ from astralearn.core import (
 from astralearn.keras import ASTra
 from keras_backend import gradients, model_gradients, second_derivatives, values
 
+pytestmark = pytest.mark.usefixtures("few")
+
 TAUS = [0.5, 0.4, 0.25, 0.05, 0.01]
 X = np.concatenate([-np.geomspace(1e-3, 300, 40)[::-1], [0.0], np.geomspace(1e-3, 300, 40)]).astype("float32")[:, None]
 

@@ -7,6 +7,8 @@ from astralearn.keras import ASTra, BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLo
 from keras_backend import gradients, model_gradients, second_derivatives, values
 from oracles import brute_loss
 
+pytestmark = pytest.mark.usefixtures("few")
+
 CLASSES = {"gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
 every_loss = pytest.mark.parametrize("name", list(CLASSES))
 

@@ -1,3 +1,8 @@
+import os
+
+import pytest
+
+
 def pytest_configure(config):
     """Warnings of Keras and its backends about each other, which are not ours to fix."""
     for warning in (
@@ -5,3 +10,11 @@ def pytest_configure(config):
         "ignore:`torch.jit.script_method` is deprecated:DeprecationWarning",
     ):
         config.addinivalue_line("filterwarnings", warning)
+
+
+@pytest.fixture(params=[2048, 1, 0] if os.environ.get("KERAS_BACKEND") == "torch" else [2048])
+def few(request, monkeypatch):
+    """On PyTorch, NumPy computes what is small: everything in these tests, single numbers only, or (as on a GPU) nothing."""
+    from astralearn.keras import tensors  # only where Keras is installed
+
+    monkeypatch.setattr(tensors, "FEW", request.param)

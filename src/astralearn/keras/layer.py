@@ -20,7 +20,7 @@ from astralearn.core import (
 )
 from astralearn.core.inputs import Array
 from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp_at
-from astralearn.keras.tensors import Gradients, as_tensors, few, namespace, read, wide_dtype, with_gradient
+from astralearn.keras.tensors import Gradients, as_factors, as_tensor, few, namespace, read, wide_dtype, with_gradient
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
@@ -112,19 +112,20 @@ def is_slope(variable: Any) -> bool:
 
 def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
     """g(x, b(β)) by `core.warp`, and its gradients from what that computed anyway."""
-    (raw,), numbers = few([beta])
-    xp, of_b = namespace(x), of_slope(slope_from_raw(raw, xp=numbers), xp=numbers)
-    shared = OfSlope(*as_tensors(of_b, x))
-    bx = shared.b * x
+    ((values,), xp), ((raw,), numbers) = few([x]), few([beta])
+    of_b = of_slope(slope_from_raw(raw, xp=numbers), xp=numbers)
+    shared = OfSlope(*as_factors(of_b, values))
+    bx = shared.b * values
     g, dx, lag = warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=xp), xp=xp)
 
     def gradients(upstream: Array) -> tuple[Array, Array]:
-        in_x = upstream * dx
-        sums, _ = few([_sum_to_units(part, xp) for part in (in_x * x, in_x, upstream * lag, upstream)])
-        (in_beta,) = as_tensors([slope_derivative(of_b, *sums) * slope_from_raw_dbeta(raw, xp=numbers)], x)
-        return in_x, in_beta
+        ((weights,), _) = few([upstream])
+        in_x = weights * dx
+        sums, _ = few([_sum_to_units(part, xp) for part in (in_x * values, in_x, weights * lag, weights)])
+        in_beta = slope_derivative(of_b, *sums) * slope_from_raw_dbeta(raw, xp=numbers)
+        return as_tensor(in_x, x), as_tensor(in_beta, x)
 
-    return g, gradients
+    return as_tensor(g, x), gradients
 
 
 def _again(upstream: Array, x: Array, beta: Array) -> tuple[Array, Array]:

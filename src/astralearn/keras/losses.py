@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from astralearn.core import LOSSES
@@ -12,7 +13,7 @@ from astralearn.core.inputs import Array
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.keras.labels import rows
 from astralearn.keras.replicas import joined
-from astralearn.keras.tensors import Gradients, as_tensors, few, is_known, namespace, wide_dtype, with_gradient
+from astralearn.keras.tensors import Gradients, as_factors, as_tensor, few, is_known, namespace, wide_dtype, with_gradient
 
 
 class SummedLoss(keras.losses.Loss):
@@ -99,7 +100,7 @@ class BalancedAccuracyLoss(SummedLoss):
 
 
 def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
-    if keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
+    if xp is not np and keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
         return examine_known(kind, g, y, weight, axis=axis, xp=xp, few=few)
     return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
 
@@ -110,21 +111,24 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
     With several replicas the value is divided by their number and the gradient is not: Keras adds both up over replicas, and each replica
     has its own part of the whole gradient already.
     """
-    loss, xp = SUMMED[kind], namespace(g)
+    loss = SUMMED[kind]
     outputs = 1 if len(axis) == len(g.shape) else g.shape[-1]
 
     def forward(g: Array) -> tuple[Array, Gradients]:
-        sums, slopes = _examine(kind, g, y, weight, axis, xp)
+        (logits, labels, *weights), xp = few([g, y] if weight is None else [g, y, weight])
+        sums, slopes = _examine(kind, logits, labels, weights[0] if weights else None, axis, xp)
         total, replicas = joined(kind, sums)
         numbers = namespace(total[0])
-        (value,) = as_tensors([numbers.sum(loss.value(total, xp=numbers)) / (outputs * replicas)], g)
+        value = as_tensor(numbers.sum(loss.value(total, xp=numbers)) / (outputs * replicas), g)
 
         def gradients(upstream: Array) -> tuple[Array]:
-            return (gradient(upstream / outputs * slopes, y, as_tensors(loss.factors(sums, total, xp=numbers), g)),)
+            (factor,) = as_factors(few([upstream])[0], logits)
+            factors = as_factors(loss.factors(sums, total, xp=numbers), logits)
+            return (as_tensor(gradient(factor / outputs * slopes, labels, factors), g),)
 
         return value, gradients
 
     def again(upstream: Array, g: Array) -> tuple[Array]:
-        return (upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=xp),)
+        return (upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=namespace(g)),)
 
     return with_gradient(forward, again, g)

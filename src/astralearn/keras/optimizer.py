@@ -9,19 +9,23 @@ import keras
 
 from astralearn.core.inputs import Array
 from astralearn.keras.layer import is_slope
+from astralearn.keras.tensors import as_tensor, few, read
+
+# Adam's, as Keras sets them: how much of the averages of the gradient and of its square is kept in a step.
+DECAYS, EPSILON = (0.9, 0.999) * 2, 1e-7
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SlopeRateOptimizer(keras.optimizers.Optimizer):
-    """Any Keras optimizer, with the slopes of ASTra layers at a learning rate of their own (η_b of Eq. 10).
+    """Any Keras optimizer, with the slopes of ASTra layers trained by Adam at a learning rate of their own (η_b of Eq. 10).
 
         model.compile(SlopeRateOptimizer(keras.optimizers.Adam(1e-3)), loss=GMNLoss(), metrics=[ERatio()])
         model.fit(x, y, callbacks=[SlopeRate()])
 
-    optimizer: trains everything else. Its twin, with the same settings but the rate `slope_rate` and no weight decay (which would pull b
-    to 2 whatever the data say), trains the slopes; so clipping by a global norm looks at the two groups apart. slope_rate: where the
-    rate starts; the property of that name reads and sets it, and it is saved with the optimizer. `learning_rate` is that of `optimizer`,
-    so schedules and Keras's callbacks reach it.
+    optimizer: trains everything else. Slopes are trained by Adam whatever it is, because Eq. 10's rates are steps in β, as Adam
+    takes them; its gradient accumulation holds for them too, its weight decay (which would pull b to 2 whatever the data say), clipping and
+    moving averages do not. slope_rate: where the rate starts; the property of that name reads and sets it, and it is saved with the
+    optimizer. `learning_rate` is that of `optimizer`, so schedules and Keras's callbacks reach it.
     """
 
     def __init__(self, optimizer: Any, slope_rate: float = 0.01, name: str | None = None, loss_scale_factor: float | None = None) -> None:
@@ -30,12 +34,15 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
             raise ValueError(f"wrap the optimizer inside the {type(optimizer).__name__}: it must be the outer one, and only once")
         if not slope_rate > 0:
             raise ValueError(f"slope_rate must be above 0; found {slope_rate}")
-        # The loss is scaled and unscaled once, here, for both.
-        super().__init__(0.0, name=name, loss_scale_factor=loss_scale_factor or optimizer.loss_scale_factor)
-        optimizer.loss_scale_factor = None
+        super().__init__(
+            float(slope_rate),
+            name=name,
+            loss_scale_factor=loss_scale_factor or optimizer.loss_scale_factor,
+            gradient_accumulation_steps=optimizer.gradient_accumulation_steps,
+        )
+        optimizer.loss_scale_factor = None  # the loss is scaled and unscaled once, here, for both
         self.optimizer = optimizer
-        self.slope_optimizer = _twin(optimizer, float(slope_rate))
-        self._slopes: frozenset[Any] = frozenset()
+        self._slopes: list[Any] = []
 
     def build(self, variables: Sequence[Any]) -> None:
         if self.built:
@@ -43,36 +50,44 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         slopes, others = _split(variables, [is_slope(variable) for variable in variables])
         if not slopes:
             raise ValueError("the model has no learnable ASTra layer: add one, or pass the optimizer without SlopeRateOptimizer")
-        self._slopes = frozenset(self._var_key(variable) for variable in slopes)
+        super().build(variables)
+        self._slopes = [self._var_key(variable) for variable in slopes]
+        self._averages = [self.add_variable((4, *slope.shape), dtype=slope.dtype, name=f"averages_of_{slope.name}") for slope in slopes]
         if others:
             self.optimizer.build(others)
-        self.slope_optimizer.build(slopes)
-        super().build(variables)
 
     @property
     def variables(self) -> list[Any]:
-        return [*self._variables, *self.optimizer.variables, *self.slope_optimizer.variables]
+        return [*self._variables, *self.optimizer.variables]
 
     def apply(self, grads: Sequence[Array], trainable_variables: Sequence[Any] | None = None) -> None:
-        """One step of both optimizers, each on its own variables."""
+        """One step: Adam's on the slopes, the wrapped optimizer's on everything else."""
         if not self.built and trainable_variables is not None:
             self.build(list(trainable_variables))
         variables = self._trainable_variables if trainable_variables is None else list(trainable_variables)
-        if self.loss_scale_factor is not None:
-            grads = [None if grad is None else grad / self.loss_scale_factor for grad in grads]
         chosen = self._are_slopes(variables)
-        gradients_of, variables_of = _split(grads, chosen), _split(variables, chosen)
-        for optimizer, its_gradients, its_variables in zip((self.slope_optimizer, self.optimizer), gradients_of, variables_of, strict=True):
-            if its_variables:
-                optimizer.apply(its_gradients, its_variables)
+        (of_slopes, of_others), (slopes, others) = _split(grads, chosen), _split(variables, chosen)
+        if others:
+            scale = self.loss_scale_factor
+            self.optimizer.apply(of_others if scale is None else [None if grad is None else grad / scale for grad in of_others], others)
+        super().apply(of_slopes, slopes)
 
-    @property
-    def iterations(self) -> Any:
-        return self.slope_optimizer.iterations
+    def update_step(self, gradient: Array, variable: Any, learning_rate: Any) -> None:  # noqa: ARG002 (that of the others)
+        """Adam: β ← β − η_b·m̂/(√v̂ + ε), m̂ and v̂ the decaying averages of the gradient and of its square.
+
+        Each is kept with the average of 1 beside it, whose lag behind 1 is its own: their ratio is without bias at every step.
+        """
+        like, kept = gradient, self._averages[self._slopes.index(self._var_key(variable))]
+        (beta, averages, gradient, rate), xp = few([read(variable), read(kept), gradient, read(self.slope_rate)])
+        news = (gradient, gradient * gradient, 1.0, 1.0)
+        lagging = [averages[row] + (1.0 - decay) * (new - averages[row]) for row, (new, decay) in enumerate(zip(news, DECAYS, strict=True))]
+        m, v, of_1, of_1_squared = lagging
+        step = rate * (m / of_1) / (xp.sqrt(v / of_1_squared) + EPSILON)
+        self.assign(variable, as_tensor(beta - step, like))
+        self.assign(kept, as_tensor(xp.stack(lagging), like))
 
     def finalize_variable_values(self, var_list: Sequence[Any]) -> None:
-        slopes, others = _split(var_list, self._are_slopes(var_list))
-        self.slope_optimizer.finalize_variable_values(slopes)
+        _, others = _split(var_list, self._are_slopes(var_list))
         if others:
             self.optimizer.finalize_variable_values(others)
 
@@ -87,11 +102,11 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     @property
     def slope_rate(self) -> Any:
         """η_b, the variable that holds it; assign a number to change it."""
-        return self.slope_optimizer.learning_rate
+        return super().learning_rate
 
     @slope_rate.setter
     def slope_rate(self, rate: float) -> None:
-        self.slope_optimizer.learning_rate = rate
+        self.slope_rate.assign(rate)
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -108,14 +123,6 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
 
     def _are_slopes(self, variables: Sequence[Any]) -> list[bool]:
         return [self._var_key(variable) in self._slopes for variable in variables]
-
-
-def _twin(optimizer: Any, learning_rate: float) -> Any:
-    """An optimizer of the same kind and settings, at another rate and without weight decay."""
-    config = {**optimizer.get_config(), "learning_rate": learning_rate, "name": f"{optimizer.name}_of_slopes"}
-    if config.get("weight_decay") is not None:
-        config["weight_decay"] = 0.0  # AdamW refuses None
-    return type(optimizer).from_config(config)
 
 
 def _split(values: Sequence[Any], chosen: Sequence[bool]) -> tuple[list[Any], list[Any]]:

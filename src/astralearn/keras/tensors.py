@@ -21,6 +21,9 @@ from astralearn.core.inputs import namespace as native
 
 Gradients = Callable[[Array], tuple[Array, ...]]
 
+# Beyond about twice as many NumPy loses against PyTorch's vectorised functions.
+FEW = 2048
+
 
 def namespace(x: Array) -> Any:
     """The namespace of x: a tensor of the backend, or one of the numbers of `few`."""
@@ -50,6 +53,7 @@ def _torch(compiled: bool) -> Any:
         "ones_like",
         "sigmoid",
         "sqrt",
+        "stack",
         "sum",
         "where",
         "zeros_like",
@@ -67,20 +71,29 @@ def read(variable: Any) -> Array:
     return sys.modules["tensorflow"].convert_to_tensor(value) if keras.config.backend() == "tensorflow" else value
 
 
-def few(numbers: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
-    """The same numbers, and the namespace to go on with. On a CPU PyTorch takes several times as long for each operation on one number
-    as NumPy does, and there are dozens in a step: they become NumPy's, in double precision."""
-    if keras.config.backend() == "torch" and is_known(numbers[0]) and numbers[0].device.type == "cpu":
-        return tuple(number.detach().numpy().astype(np.float64) for number in numbers), np
-    return tuple(numbers), namespace(numbers[0])
+def few(values: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
+    """The same values, and the namespace to go on with. On a CPU PyTorch takes several times as long as NumPy for an operation on few
+    numbers, and a step has dozens of those: values of `FEW` numbers at most become NumPy's, in double precision."""
+    first = values[0]
+    if isinstance(first, np.ndarray):
+        return tuple(values), np
+    if keras.config.backend() == "torch" and first.numel() <= FEW and is_known(first) and first.device.type == "cpu":
+        return tuple(value.detach().numpy().astype(np.float64) for value in values), np
+    return tuple(values), namespace(first)
 
 
-def as_tensors(numbers: Sequence[Array], like: Array) -> Sequence[Array]:
-    """What was made of the numbers of `few`, of one shape, as tensors of the dtype of `like`."""
-    if isinstance(numbers[0], (np.ndarray, np.generic)):
-        together: Sequence[Array] = sys.modules["torch"].as_tensor(np.stack(numbers), dtype=like.dtype).unbind(0)
-        return together
-    return numbers
+def as_tensor(value: Array, like: Array) -> Array:
+    """What was made of the values of `few`, as a tensor of the dtype of `like`."""
+    return sys.modules["torch"].as_tensor(value, dtype=like.dtype) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def as_factors(numbers: Sequence[Array], like: Array) -> Sequence[Array | float]:
+    """What was made of the values of `few`, to compute with beside `like`: single numbers as Python's, the cheapest."""
+    if not isinstance(numbers[0], (np.ndarray, np.generic)) or isinstance(like, np.ndarray):
+        return numbers
+    if numbers[0].size == 1:
+        return [number.item() for number in numbers]
+    return [as_tensor(number, like) for number in numbers]
 
 
 def is_known(x: Array) -> bool:
