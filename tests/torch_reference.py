@@ -25,7 +25,7 @@ def train(
     for _ in range(epochs):
         optimizer.zero_grad()
         g = _logits(X, layers, beta, architecture.leak, astra)
-        objective = _loss(g, y, weight, loss) + 0.5 * alpha / (weight * y).sum() * sum((w[:, :-1] ** 2).sum() for w in layers)
+        objective = _loss(g, y, weight, loss) + 0.5 * alpha / weight.sum() * sum((w[:, :-1] ** 2).sum() for w in layers)
         objective.backward()
         z = torch.sigmoid(g.detach())
         fnr = float((weight * y * (1 - z)).sum() / (weight * y).sum())

@@ -65,7 +65,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     burn_in : int, optional
         Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None: a tenth of `epochs`.
     alpha : float
-        L2: alpha/(2m)·Σw² is added to the loss, m the (weighted) number of minority rows; biases are free.
+        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free.
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
@@ -153,7 +153,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.0,
         selection: str = "last",
         burn_in: int | None = None,
-        alpha: float = 0.004,
+        alpha: float = 3.0,
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,

@@ -46,7 +46,7 @@ class Settings:
     slope_rate_min: float = 0.01
     slope_rate_max: float = 0.5
     burn_in: int = 1_000  # epochs before selection begins
-    alpha: float = 0.0  # L2 on the weights, shared out over the positives: see `penalty`
+    alpha: float = 0.0  # L2 on the weights, shared out over the rows: see `penalty`
     sam_radius: float = 0.0
     positive_share: float = 0.5  # of the cost of one mistake on each class
     records: int = 200  # epochs kept in the history, about
@@ -188,7 +188,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
         moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
         by_negatives, by_positives = sums_and_pulls(moved, slope, data, static, hyper.positive_share)[1]
-    gradient = by_negatives[0] + by_positives[0] + penalty(both[1], hyper.alpha)[:, None] * penalised(architecture) * state.parameters
+    gradient = by_negatives[0] + by_positives[0] + penalty(*both, hyper.alpha)[:, None] * penalised(architecture) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
     counts = confusion(*both, loss)
@@ -237,9 +237,9 @@ def sums_of(parameters: Array, slope: Array | None, data: Packed, static: Static
     return negatives, class_sums(parameters, slope, data.positives, architecture, positive=True, loss=loss, valued=valued)
 
 
-def penalty(positives: Sums, alpha: Array) -> Array:
-    """The factor of ½Σw² in the loss of each network, (K,): alpha shared out over the positives, for each of them says how to fit."""
-    return alpha / jnp.maximum(positives.total, TINY)
+def penalty(negatives: Sums, positives: Sums, alpha: Array) -> Array:
+    """The factor of ½Σw² in the loss of each network, (K,): alpha shared out over the rows, as scikit-learn's MLPs have it."""
+    return alpha / jnp.maximum(negatives.total + positives.total, TINY)
 
 
 def _monitored(prefix: str, loss: Array, counts: SoftConfusion) -> dict[str, Array]:

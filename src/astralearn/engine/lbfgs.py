@@ -77,7 +77,7 @@ def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Arra
     (negatives, positives), (by_negatives, by_positives) = sums_and_pulls(
         parameters, slope, data, static, jnp.full_like(alpha, 0.5), valued=static.loss == "bce"
     )
-    weights, factor = penalised(static.architecture) * parameters, penalty(positives, alpha)
+    weights, factor = penalised(static.architecture) * parameters, penalty(negatives, positives, alpha)
     loss = loss_value(negatives, positives, static.loss)
     of_slope = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(raw, xp=jnp)
     gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope])
