@@ -101,7 +101,7 @@ def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
 
 
 @functools.cache
-def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, dict[str, Array]]]:
+def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, Seen]]:
     """`epochs`, compiled for one core: at these sizes XLA's own threads cost more than they give.
 
     thorough: take twice as long to compile (about 2 s) what then runs a fifth faster. Options that this XLA does not know are left out.
@@ -131,8 +131,8 @@ def _are_known(options: dict[str, Any]) -> bool:
     return True
 
 
-def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static) -> tuple[State, dict[str, Array]]:
-    """n epochs, and what is monitored, at the last of them. Only what the next epoch needs is computed in the loop.
+def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static) -> tuple[State, Seen]:
+    """n epochs, and what the last of them saw. Only what the next epoch needs is computed in the loop.
 
     The value of BCE is not; in long runs it is taken afterwards, in one more look at the rows.
     """
@@ -141,16 +141,17 @@ def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, stat
     if static.loss == "bce" and not static.valued:
         both = sums_of(seen.parameters, seen.slope if static.astra else None, data, static, valued=True)
         seen = seen._replace(loss=loss_value(*both, static.loss), validation=held_out(*both, static.loss))
-    return state, record_of(seen)
+    return state, seen._replace(parameters=None)
 
 
-def record_of(seen: Seen) -> dict[str, Array]:
-    """What the history keeps of an epoch, each (K,)."""
+def record_of(seen: Seen) -> dict[str, np.ndarray]:
+    """What the history keeps of an epoch, each (K,). In NumPy: to compile these few numbers takes a tenth of compiling."""
+    seen = jax.device_get(seen)
     record = {
         "epoch": seen.epoch,
         **_monitored("", seen.loss, seen.counts),
         "slope": seen.slope,
-        "threshold": threshold(seen.slope, xp=jnp),
+        "threshold": threshold(seen.slope, xp=np),
         "slope_rate": seen.rate,
     }
     if seen.validation is not None:
@@ -162,7 +163,7 @@ class Seen(NamedTuple):
     """What one epoch saw, before its step."""
 
     epoch: Array
-    parameters: Array
+    parameters: Array  # None once the loop is done
     loss: Array
     counts: SoftConfusion
     validation: tuple[Array, SoftConfusion] | None

@@ -56,8 +56,8 @@ def minimise(
     def after_each(intermediate_result: Any) -> None:  # scipy knows the callback's kind by this name
         nonlocal done
         done += 1
-        record = look(jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static)[2]
-        if tell({name: np.asarray(value) for name, value in record.items()} | {"epoch": np.full(1, done, np.int32)}):
+        seen = look(jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static)[2]
+        if tell(record_of(seen) | {"epoch": np.full(1, done, np.int32)}):
             raise StopIteration
 
     options = {"maxiter": iterations, "maxfun": 4 * iterations + 20, "ftol": 1e-12, "gtol": 1e-9}
@@ -66,12 +66,12 @@ def minimise(
 
 
 @functools.cache
-def _compiled() -> Callable[..., tuple[Array, Array, dict[str, Array]]]:
+def _compiled() -> Callable[..., tuple[Array, Array, Seen]]:
     return jax.jit(_look, static_argnames=("static",), compiler_options=compile_options(thorough=False))
 
 
-def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, dict[str, Array]]:
-    """The penalised loss at v, its gradient, and what is monitored."""
+def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, Seen]:
+    """The penalised loss at v, its gradient, and what was seen."""
     parameters, raw = v[None, :-1], v[-1:]
     slope = slope_from_raw(raw, xp=jnp) if static.astra else None
     (negatives, positives), (by_negatives, by_positives) = sums_and_pulls(
@@ -83,11 +83,11 @@ def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Arra
     gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope])
     seen = Seen(
         epoch=jnp.zeros(1, jnp.int32),
-        parameters=parameters,
+        parameters=None,
         loss=loss,
         counts=confusion(negatives, positives, static.loss),
         validation=held_out(negatives, positives, static.loss),
         slope=slope if slope is not None else jnp.ones_like(raw),
         rate=jnp.zeros_like(raw),
     )
-    return loss[0] + 0.5 * factor[0] * jnp.sum(weights * weights), gradient, record_of(seen)
+    return loss[0] + 0.5 * factor[0] * jnp.sum(weights * weights), gradient, seen

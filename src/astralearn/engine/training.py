@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from astralearn.core.curve import raw_from_slope, slope_from_raw
-from astralearn.engine.epoch import LONG, Settings, State, compiled_epochs, hyperparameters, what_is_compiled
+from astralearn.engine.epoch import LONG, Settings, State, compiled_epochs, hyperparameters, record_of, what_is_compiled
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, Fold, Packed, pack, share_rows
@@ -203,8 +203,8 @@ def _run(
     done = 0
     while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
         n = min(length, settings.epochs - done)
-        state, record = loop(state, data, hyper, np.int32(n), static=static)
-        records.append({name: np.asarray(values) for name, values in record.items()})
+        state, seen = loop(state, data, hyper, np.int32(n), static=static)
+        records.append(record_of(seen))
         done += n
         with control.lock:
             _report(control, records[-1], index, n_groups, done, settings.epochs)
