@@ -150,7 +150,8 @@ def test_a_dask_cluster_of_two_workers_writes_the_same(tmp_path):
     methods = [Method("lr", LogisticRegression(class_weight="balanced")), Method("dummy", DummyClassifier())]
     run(plan(methods=methods), tmp_path / "here.sqlite")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        # any port: another test may have a cluster too
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
