@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 from keras import ops
 
 from astralearn.core.inputs import Array
-from astralearn.keras.tensors import is_known
+from astralearn.keras.tensors import few, is_known
 
 
 class Rows(NamedTuple):
@@ -91,7 +92,8 @@ def _weight(name: str, weight: Array, g: Array) -> Array:
 
 
 def _all_labels(y: Array) -> Array:
-    return ops.all(y * y == y)
+    ((values,), xp) = few([y])
+    return (values * values == values).all() if xp is np else ops.all(y * y == y)
 
 
 def _all_weights(weight: Array) -> Array:
