@@ -73,16 +73,16 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         super().apply(of_slopes, slopes)
 
     def update_step(self, gradient: Array, variable: Any, learning_rate: Any) -> None:  # noqa: ARG002 (that of the others)
-        """Adam: β ← β − η_b·m̂/(√v̂ + ε), m̂ and v̂ the decaying averages of the gradient and of its square.
+        """Adam as Keras has it: β ← β − η_b·(√c₂/c₁)·m/(√v + ε), m and v the decaying averages of the gradient and of its square.
 
-        Each is kept with the average of 1 beside it, whose lag behind 1 is its own: their ratio is without bias at every step.
+        Beside them are kept the averages of 1 under the same decays, c₁ and c₂: m/c₁ and v/c₂ are without bias at every step.
         """
         like, kept = gradient, self._averages[self._slopes.index(self._var_key(variable))]
         (beta, averages, gradient, rate), xp = few([read(variable), read(kept), gradient, read(self.slope_rate)])
         news = (gradient, gradient * gradient, 1.0, 1.0)
         lagging = [averages[row] + (1.0 - decay) * (new - averages[row]) for row, (new, decay) in enumerate(zip(news, DECAYS, strict=True))]
-        m, v, of_1, of_1_squared = lagging
-        step = rate * (m / of_1) / (xp.sqrt(v / of_1_squared) + EPSILON)
+        m, v, c1, c2 = lagging
+        step = rate * (xp.sqrt(c2) / c1) * m / (xp.sqrt(v) + EPSILON)
         self.assign(variable, as_tensor(beta - step, like))
         self.assign(kept, as_tensor(xp.stack(lagging), like))
 
