@@ -9,13 +9,37 @@ BACKEND = keras.config.backend()
 
 
 def values(f, *arguments):
-    """f(*arguments) in NumPy. JAX compiles it, which takes a tenth of the time that it needs to compile every operation alone."""
+    """f(*arguments) in NumPy, where no gradient is wanted.
+
+    JAX compiles it, which takes a tenth of the time that it needs to compile every operation alone.
+    """
     tensors = [keras.ops.convert_to_tensor(a) for a in arguments]
     if BACKEND == "jax":
         import jax
 
         f = jax.jit(f)
+    if BACKEND == "torch":
+        import torch
+
+        with torch.no_grad():
+            return keras.ops.convert_to_numpy(f(*tensors))
     return keras.ops.convert_to_numpy(f(*tensors))
+
+
+def recorded_values(f, x):
+    """f(x) in NumPy, as it is computed where it will be differentiated."""
+    tensor = keras.ops.convert_to_tensor(x)
+    if BACKEND == "jax":
+        import jax
+
+        return np.asarray(jax.jit(lambda a: jax.vjp(f, a)[0])(tensor))
+    if BACKEND == "torch":
+        return f(tensor.requires_grad_()).detach().numpy()
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        tape.watch(tensor)
+        return f(tensor).numpy()
 
 
 def gradients(f, *arguments):
@@ -73,7 +97,7 @@ def model_gradients(model, loss, x, y, sample_weight=None):
         import jax
 
         def value(trainable):
-            logits, _ = model.stateless_call(trainable, [v.value for v in model.non_trainable_variables], x, training=True)
+            logits, _ = model.stateless_call(trainable, [v.value for v in model.non_trainable_variables], x)
             return loss(y, logits, sample_weight)
 
         found, gradient = jax.jit(jax.value_and_grad(value))([v.value for v in model.trainable_variables])

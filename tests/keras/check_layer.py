@@ -14,7 +14,7 @@ from astralearn.core import (
     threshold,
 )
 from astralearn.keras import ASTra
-from keras_backend import gradients, model_gradients, second_derivatives, values
+from keras_backend import gradients, model_gradients, recorded_values, second_derivatives, values
 
 pytestmark = pytest.mark.usefixtures("few")
 
@@ -38,24 +38,22 @@ def close(found, expected):
 
 
 @pytest.mark.parametrize("tau", TAUS)
-@pytest.mark.parametrize("training", [False, True])
-def test_values_are_the_cores(tau, training):
+@pytest.mark.parametrize("values", [values, recorded_values])
+def test_values_are_the_cores(tau, values):
     layer = built(tau)
     b = np.asarray(numpy(layer.slope), "float64")
-    close(values(lambda x: layer(x, training=training), X), rebalanced_logit(X.astype("float64"), b))
+    close(values(layer, X), rebalanced_logit(X.astype("float64"), b))
     close(numpy(layer.threshold), threshold(b))
     close(values(layer.activation, X), astra(X.astype("float64"), b))
     assert float(b[0]) == pytest.approx(float(slope(tau)), rel=1e-6)
 
 
 @pytest.mark.parametrize("tau", TAUS)
-@pytest.mark.parametrize("training", [False, True])
-def test_gradients_are_the_cores(tau, training):
+def test_gradients_are_the_cores(tau):
     layer = built(tau)
     b = np.asarray(numpy(layer.slope), "float64")
-    (in_x,) = gradients(lambda x: layer(x, training=training), X)
-    # Predictions are differentiated by the backend through the formula of g, whose roundings add up to a little more.
-    np.testing.assert_allclose(in_x, rebalanced_logit_dx(X.astype("float64"), b), rtol=1e-6 if training else 5e-6)
+    (in_x,) = gradients(layer, X)
+    np.testing.assert_allclose(in_x, rebalanced_logit_dx(X.astype("float64"), b), rtol=1e-6)
     _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.mean(g), X, None)
     expected = np.mean(rebalanced_logit_db(X.astype("float64"), b)) * slope_from_raw_dbeta(raw_from_slope(b))
     np.testing.assert_allclose(in_raw, expected, rtol=1e-6, atol=1e-6)
@@ -65,7 +63,7 @@ def test_second_derivatives_are_the_cores():
     layer = built(0.25)
     x = np.linspace(-3, 3, 41, dtype="float32")[:, None]
     expected = rebalanced_logit_dx2(x.astype("float64"), float(numpy(layer.slope)[0]))
-    np.testing.assert_allclose(second_derivatives(lambda a: layer(a, training=True), x), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(second_derivatives(layer, x), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_one_slope_per_unit():
@@ -73,15 +71,15 @@ def test_one_slope_per_unit():
     layer.raw_slope.assign([1.0, 20.0])
     x = np.random.default_rng(0).normal(0, 3, (5, 3, 2)).astype("float32")
     expected = rebalanced_logit(x.astype("float64"), np.asarray([3.0, 22.0]))
-    for training in (False, True):
-        close(values(lambda x, training=training: layer(x, training=training), x), expected)
+    close(values(layer, x), expected)
+    close(recorded_values(layer, x), expected)
     _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.sum(g), x, None)
     np.testing.assert_allclose(in_raw, rebalanced_logit_db(x.astype("float64"), np.asarray([3.0, 22.0])).sum((0, 1)), rtol=1e-5, atol=1e-5)
 
 
 def test_logits_without_units_share_one_slope():
     layer = ASTra()
-    close(numpy(layer(X[:, 0], training=True)), values(built(0.25), X)[:, 0])
+    close(numpy(layer(X[:, 0])), values(built(0.25), X)[:, 0])
     assert layer.raw_slope.shape == (1,)
 
 
@@ -100,7 +98,7 @@ def test_what_is_learned():
 def test_half_precision_is_computed_in_float32(policy):
     layer = ASTra(dtype=policy)
     x = keras.ops.cast(X, "bfloat16" if "b" in policy else "float16")
-    g = layer(x, training=True)
+    g = layer(x)
     assert keras.backend.standardize_dtype(g.dtype) == "float32"
     assert np.isfinite(numpy(g)).all()
 

@@ -66,9 +66,10 @@ def _torch(compiled: bool) -> Any:
 
 
 def read(variable: Any) -> Array:
-    """A variable's value. For TensorFlow a tensor, not the tf.Variable that keras.ops would give: tf.custom_gradient takes no variables."""
-    value = ops.convert_to_tensor(variable)
-    return sys.modules["tensorflow"].convert_to_tensor(value) if keras.config.backend() == "tensorflow" else value
+    """A variable's value. For TensorFlow a tensor, not the tf.Variable that keras.ops gives: tf.custom_gradient takes no variables."""
+    if keras.config.backend() == "tensorflow":
+        return sys.modules["tensorflow"].convert_to_tensor(ops.convert_to_tensor(variable))
+    return variable.value
 
 
 def few(values: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
@@ -84,7 +85,12 @@ def few(values: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
 
 def as_tensor(value: Array, like: Array) -> Array:
     """What was made of the values of `few`, as a tensor of the dtype of `like`."""
-    return sys.modules["torch"].as_tensor(value, dtype=like.dtype) if isinstance(value, (np.ndarray, np.generic)) else value
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    torch = sys.modules["torch"]
+    if like.dtype == torch.float32:  # as below, in a third of the time
+        return torch.from_numpy(np.asarray(value, np.float32))
+    return torch.as_tensor(value, dtype=like.dtype)
 
 
 def as_factors(numbers: Sequence[Array], like: Array) -> Sequence[Array | float]:
@@ -133,3 +139,35 @@ def with_gradient(forward: Callable[..., tuple[Array, Gradients]], again: Callab
         return value, backward
 
     return ops.custom_gradient(traced)(*arguments)
+
+
+def unless_differentiated(value: Callable[..., Array], differentiable: Callable[..., Array], *arguments: Array) -> Array:
+    """value(*arguments), or, where a gradient is wanted, differentiable(*arguments): the same up to rounding.
+
+    TensorFlow does not say where that is: it gets the value of the one and the gradient of the other.
+    """
+    backend = keras.config.backend()
+    if backend == "torch":
+        torch = sys.modules["torch"]
+        is_recording = torch.is_grad_enabled() and not torch.compiler.is_exporting()
+        return (differentiable if is_recording else value)(*arguments)
+    if backend == "jax":
+        vjp, either = sys.modules["jax"].vjp, sys.modules["jax"].custom_vjp(value)
+        either.defvjp(lambda *saved: vjp(differentiable, *saved), lambda pull_back, upstream: pull_back(upstream))
+        return either(*arguments)
+    return _value_of_one(value, differentiable)(*arguments)
+
+
+def _value_of_one(value: Callable[..., Array], differentiable: Callable[..., Array]) -> Callable[..., Array]:
+    def traced(*saved: Array) -> tuple[Array, Gradients]:
+        def gradients(upstream: Array) -> tuple[Array, ...]:
+            tf = sys.modules["tensorflow"]
+            with tf.GradientTape() as tape:
+                tape.watch(saved)
+                found = differentiable(*saved)
+            gradient: tuple[Array, ...] = tuple(tape.gradient(found, saved, upstream))
+            return gradient
+
+        return value(*saved), gradients
+
+    return ops.custom_gradient(traced)
