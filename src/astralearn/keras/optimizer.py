@@ -68,9 +68,18 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         chosen = self._are_slopes(variables)
         (of_slopes, of_others), (slopes, others) = _split(grads, chosen), _split(variables, chosen)
         if others:
-            scale = self.loss_scale_factor
-            self.optimizer.apply(of_others if scale is None else [None if grad is None else grad / scale for grad in of_others], others)
-        super().apply(of_slopes, slopes)
+            self.optimizer.apply(self._unscaled(of_others), others)
+        if self.gradient_accumulation_steps or keras.config.backend() == "tensorflow":  # whose replicas Keras adds up
+            super().apply(of_slopes, slopes)
+        else:
+            self._step(self._unscaled(of_slopes), slopes)
+
+    def _step(self, grads: Sequence[Array], slopes: Sequence[Any]) -> None:
+        """What Keras's apply() comes to for the slopes: without clipping, decay and constraints nothing else is left of it."""
+        for gradient, slope in zip(grads, slopes, strict=True):
+            if gradient is not None:
+                self.update_step(gradient, slope, self.slope_rate)
+        self.iterations.assign_add(1)
 
     def update_step(self, gradient: Array, variable: Any, learning_rate: Any) -> None:  # noqa: ARG002 (that of the others)
         """Adam as Keras has it: β ← β − η_b·(√c₂/c₁)·m/(√v + ε), m and v the decaying averages of the gradient and of its square.
@@ -120,6 +129,10 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> SlopeRateOptimizer:
         optimizer = keras.saving.deserialize_keras_object(config["optimizer"], custom_objects=custom_objects)
         return cls(**{**config, "optimizer": optimizer})
+
+    def _unscaled(self, grads: Sequence[Array]) -> Sequence[Array]:
+        scale = self.loss_scale_factor
+        return grads if scale is None else [None if gradient is None else gradient / scale for gradient in grads]
 
     def _are_slopes(self, variables: Sequence[Any]) -> list[bool]:
         return [self._var_key(variable) in self._slopes for variable in variables]
