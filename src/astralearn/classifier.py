@@ -58,6 +58,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Where the threshold starts.
     slope_rate_min, slope_rate_max : float
         Bounds of the slope's learning rate.
+    slope_limit : float
+        The slope b stays below slope_limit·n₀/n₁, n₀ and n₁ the (weighted) numbers of rows of the majority and the minority. A slope is
+        an allowance for the rarer class; where neither is rare, b = 1, the plain sigmoid. Infinity, as in the paper: no limit.
     validation_fraction : float in [0, 1)
         Part of the rows held out, stratified, to monitor and select on. 0 trains on every row.
     selection : {"last", "fnr", "g_mean", "mcc"}
@@ -122,6 +125,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "tau_init": [Interval(Real, 0, 0.5, closed="right")],
         "slope_rate_min": [Interval(Real, 0, None, closed="neither")],
         "slope_rate_max": [Interval(Real, 0, None, closed="neither")],
+        "slope_limit": [Interval(Real, 0, None, closed="right")],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
         "burn_in": [Interval(Integral, 0, None, closed="left"), None],
@@ -150,10 +154,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tau_init: float = 0.25,
         slope_rate_min: float = 0.01,
         slope_rate_max: float = 0.5,
+        slope_limit: float = 1.0,
         validation_fraction: float = 0.0,
         selection: str = "last",
         burn_in: int | None = None,
-        alpha: float = 3.0,
+        alpha: float = 2.0,
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,
@@ -174,6 +179,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.tau_init = tau_init
         self.slope_rate_min = slope_rate_min
         self.slope_rate_max = slope_rate_max
+        self.slope_limit = slope_limit
         self.validation_fraction = validation_fraction
         self.selection = selection
         self.burn_in = burn_in
@@ -198,6 +204,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """
         settings = {
             "hidden_layer_sizes": None,
+            "slope_limit": math.inf,
             "alpha": 0.0,
             "distance": False,
             "epochs": 10_000,
@@ -263,7 +270,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             parts.append(self._part(train, held_out[0] if held_out else None, rows.positive != inverted, seeds[i], inverted=inverted))
             models.append(model)
         prepared = prepare_many(rows, parts, standardize=self.standardize, distance=self.distance)
-        trained = self._train(prepared, seeds, None)
+        trained = everything._train(prepared, seeds, None)
         if trained.interrupted:
             raise KeyboardInterrupt
         for i, model in enumerate(models):
@@ -300,9 +307,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is not None and self.loss == "bce":
-            weight = weight * compute_sample_weight(self.class_weight, y)
+        costs = compute_sample_weight(self.class_weight if self.loss == "bce" else None, y)
+        weight = weight * costs
         self._set_classes(y, weight)
+        is_minority = y == self.minority_class_
+        self._cost_ratio = float(costs[is_minority][0] / costs[~is_minority][0])  # the slope's limit is about rows, not costs
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -311,7 +320,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
             )
-        return Rows(X, y == self.minority_class_, weight)
+        return Rows(X, is_minority, weight)
 
     def _checked_validation(self, X: Any, y: Any) -> Rows:
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
@@ -388,6 +397,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             learning_rate=self.learning_rate,
             slope_rate_min=self.slope_rate_min,
             slope_rate_max=self.slope_rate_max,
+            slope_limit=self.slope_limit * self._cost_ratio,
             burn_in=self._burn_in(),
             alpha=self.alpha,
             sam_radius=self.sam_radius,

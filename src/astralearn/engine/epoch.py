@@ -45,6 +45,7 @@ class Settings:
     learning_rate: float = 0.001
     slope_rate_min: float = 0.01
     slope_rate_max: float = 0.5
+    slope_limit: float = float("inf")  # of b, in multiples of the negatives' weight over the positives'
     burn_in: int = 1_000  # epochs before selection begins
     alpha: float = 0.0  # L2 on the weights, shared out over the rows: see `penalty`
     sam_radius: float = 0.0
@@ -69,7 +70,7 @@ class State(NamedTuple):
 
 
 class Hyperparameters(NamedTuple):
-    """The numbers of Settings that the loop needs, as arrays: changing them compiles nothing."""
+    """The numbers of Settings that the loop needs, as arrays, and each network's highest raw slope (K,): changing them compiles nothing."""
 
     learning_rate: Array
     slope_rate_min: Array
@@ -78,10 +79,12 @@ class Hyperparameters(NamedTuple):
     alpha: Array
     sam_radius: Array
     positive_share: Array
+    raw_slope_max: Array
 
 
-def hyperparameters(settings: Settings, dtype: Any) -> Hyperparameters:
-    return Hyperparameters(*(np.asarray(getattr(settings, name), dtype) for name in Hyperparameters._fields))
+def hyperparameters(settings: Settings, raw_slope_max: np.ndarray) -> Hyperparameters:
+    numbers = {name: np.asarray(getattr(settings, name), raw_slope_max.dtype) for name in Hyperparameters._fields[:-1]}
+    return Hyperparameters(**numbers, raw_slope_max=raw_slope_max)
 
 
 class Static(NamedTuple):
@@ -207,7 +210,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
     updates, moments = optax.scale_by_adam(eps=1e-7).update(both_gradients, moments)
     next_state = State(
         parameters=state.parameters - hyper.learning_rate * updates[:, :-1],
-        raw_slope=state.raw_slope - seen.rate * updates[:, -1] if astra else state.raw_slope,
+        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.raw_slope_max) if astra else state.raw_slope,
         rate=seen.rate,
         mean=moments.mu,
         square=moments.nu,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
@@ -38,6 +38,7 @@ def minimise(
     static: Static,
     *,
     alpha: float,
+    raw_slope_max: float,
     iterations: int,
     tell: Callable[[dict[str, np.ndarray]], bool],
 ) -> Minimum:
@@ -61,7 +62,10 @@ def minimise(
             raise StopIteration
 
     options = {"maxiter": iterations, "maxfun": 4 * iterations + 20, "ftol": 1e-12, "gtol": 1e-9}
-    end = minimize(value_and_gradient, start.astype(np.float64), jac=True, method="L-BFGS-B", callback=after_each, options=options)
+    bounds = Bounds(-np.inf, np.append(np.full(len(start) - 1, np.inf), raw_slope_max))
+    end = minimize(
+        value_and_gradient, start.astype(np.float64), jac=True, method="L-BFGS-B", bounds=bounds, callback=after_each, options=options
+    )
     return Minimum(end.x[:-1].astype(dtype), float(end.x[-1]), done)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from astralearn.core.curve import raw_from_slope, slope_from_raw
+from astralearn.core.curve import TINY, raw_from_slope, slope_from_raw
 from astralearn.engine.epoch import LONG, Settings, State, compiled_epochs, hyperparameters, record_of, what_is_compiled
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
@@ -102,9 +102,10 @@ def train(
 
     def run(index: int) -> tuple[State, History]:
         with jax.enable_x64(stack.parameters.dtype == np.float64):  # a thread's own setting
-            rows = _pack(stack, groups[index], chunk_numbers)
+            rows, raw_slope_max = _pack(stack, groups[index], chunk_numbers), _raw_slope_max(stack, settings, groups[index])
+            start = _start(stack, settings, groups[index], raw_slope_max)
             run_one = _run_lbfgs if lbfgs else _run
-            return run_one(stack, settings, control, rows, _start(stack, settings, groups[index]), index, len(groups))
+            return run_one(stack, settings, control, rows, start, raw_slope_max, index, len(groups))
 
     results, interrupted = _in_threads(run, len(groups), n_jobs, control)
     if sum(fold.X.nbytes for fold in stack.folds) > LARGE:
@@ -149,12 +150,20 @@ def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
     )
 
 
-def _start(stack: Stack, settings: Settings, members: list[int]) -> State:
+def _raw_slope_max(stack: Stack, settings: Settings, members: list[int]) -> np.ndarray:
+    """The raw slope of b = slope_limit·n₀/n₁ in each network, or of b = 1 where that is less, (K,). n₀, n₁: the classes' weights."""
+    folds = [stack.folds[stack.fold_of[k]] for k in members]
+    ratios = [fold.weight[fold.y == 0].sum() / max(fold.weight[fold.y == 1].sum(), TINY) for fold in folds]
+    highest = np.maximum(settings.slope_limit * np.asarray(ratios), 1.0)
+    return np.asarray(raw_from_slope(highest, xp=np)).astype(stack.parameters.dtype)
+
+
+def _start(stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray) -> State:
     if stack.states is not None:
         return State(*(np.stack(leaves) for leaves in zip(*(stack.states[k] for k in members), strict=True)))
     parameters = stack.parameters[members]
     dtype, k = parameters.dtype, len(members)
-    raw = np.asarray(raw_from_slope(stack.slope[members], xp=np)).astype(dtype)
+    raw = np.minimum(np.asarray(raw_from_slope(stack.slope[members], xp=np)).astype(dtype), raw_slope_max)
     moments = np.zeros((k, parameters.shape[1] + 1), dtype)
     return State(
         parameters=parameters,
@@ -189,11 +198,18 @@ def _in_threads(
 
 
 def _run(
-    stack: Stack, settings: Settings, control: _Control, rows: Packed, state: State, index: int, n_groups: int
+    stack: Stack,
+    settings: Settings,
+    control: _Control,
+    rows: Packed,
+    state: State,
+    raw_slope_max: np.ndarray,
+    index: int,
+    n_groups: int,
 ) -> tuple[State, History]:
     """One group's epochs, in about `settings.records` segments."""
     static = what_is_compiled(stack.architecture, settings)
-    hyper = hyperparameters(settings, stack.parameters.dtype)
+    hyper = hyperparameters(settings, raw_slope_max)
     length = max(1, -(-settings.epochs // settings.records))
     records: list[History] = []
     with control.lock:  # one thread compiles, the others find it compiled
@@ -213,7 +229,14 @@ def _run(
 
 
 def _run_lbfgs(
-    stack: Stack, settings: Settings, control: _Control, rows: Packed, state: State, index: int, n_groups: int
+    stack: Stack,
+    settings: Settings,
+    control: _Control,
+    rows: Packed,
+    state: State,
+    raw_slope_max: np.ndarray,
+    index: int,
+    n_groups: int,
 ) -> tuple[State, History]:
     """One network's iterations of L-BFGS."""
     records: list[History] = []
@@ -230,6 +253,7 @@ def _run_lbfgs(
         np.concatenate([state.parameters[0], state.raw_slope]),
         what_is_compiled(stack.architecture, settings),
         alpha=settings.alpha,
+        raw_slope_max=float(raw_slope_max[0]),
         iterations=settings.epochs,
         tell=tell,
     )
