@@ -318,6 +318,19 @@ def test_inside_scikit_learns_tools():
     assert imblearn.make_pipeline(RandomUnderSampler(random_state=0), quick(epochs=30)).fit(X, y).score(X, y) > 0.8
 
 
+def test_the_slope_stays_below_the_classes_ratio_whatever_mistakes_cost():
+    X, y = rare(positives=80, seed=1)
+    for options in ({}, {"loss": "bce"}, {"loss": "bce", "class_weight": "balanced"}, {"loss": "bce", "class_weight": {0: 3.0}}):
+        (of_many,) = quick(**options).fit_many(X, y, [(np.arange(400), np.arange(400))])
+        for model in (quick(**options).fit(X, y), of_many):
+            assert model.history_["slope"].max() == pytest.approx(320 / 80)  # where it starts, instead of at tau_init's 7.4
+    unlimited = quick(slope_limit=np.inf).fit(X, y)
+    assert unlimited.history_["slope"][0] == pytest.approx(7.396, rel=1e-3)
+    balanced = quick().fit(X[:160], y[:160])
+    np.testing.assert_allclose(balanced.slope_, 1, rtol=1e-6)
+    np.testing.assert_allclose(balanced.coefs_, quick(activation="sigmoid").fit(X[:160], y[:160]).coefs_, rtol=1e-4, atol=1e-4)
+
+
 def test_balanced_data_are_no_trouble():
     X, y = load_breast_cancer(return_X_y=True)
     scores = cross_validate(ASTraClassifier(random_state=0, epochs=300), X, y, cv=StratifiedKFold(3, shuffle=True, random_state=0))

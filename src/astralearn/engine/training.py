@@ -152,9 +152,10 @@ def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
 
 def _raw_slope_max(stack: Stack, settings: Settings, members: list[int]) -> np.ndarray:
     """The raw slope of b = slope_limit·n₀/n₁ in each network, or of b = 1 where that is less, (K,). n₀, n₁: the classes' weights."""
-    folds = [stack.folds[stack.fold_of[k]] for k in members]
-    ratios = [fold.weight[fold.y == 0].sum() / max(fold.weight[fold.y == 1].sum(), TINY) for fold in folds]
-    highest = np.maximum(settings.slope_limit * np.asarray(ratios), 1.0)
+    folds = {f: stack.folds[f] for f in dict.fromkeys(stack.fold_of[k] for k in members)}
+    positives = {f: fold.weight[fold.y != 0].sum() for f, fold in folds.items()}
+    ratios = {f: max(fold.weight.sum() - positives[f], TINY) / max(positives[f], TINY) for f, fold in folds.items()}
+    highest = np.maximum(settings.slope_limit * np.asarray([ratios[stack.fold_of[k]] for k in members]), 1.0)
     return np.asarray(raw_from_slope(highest, xp=np)).astype(stack.parameters.dtype)
 
 
