@@ -147,19 +147,26 @@ def sign(default: Sequence[float], other: Sequence[float]) -> str:
 
 
 def easy() -> None:
-    from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+    from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
     from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    X, y = load_iris(return_X_y=True)
-    pairs = {f"iris, {a} and {b}": (X[(y == a) | (y == b)], y[(y == a) | (y == b)]) for a, b in ((0, 1), (0, 2), (1, 2))}
+    pairs = {
+        f"{source}, {a} and {b}": (X[(y == a) | (y == b)], y[(y == a) | (y == b)])
+        for source, (X, y), (a, b) in [
+            *(("iris", load_iris(return_X_y=True), pair) for pair in ((0, 1), (0, 2), (1, 2))),
+            *(("wine", load_wine(return_X_y=True), pair) for pair in ((0, 1), (1, 2))),
+            *(("digits", load_digits(return_X_y=True), pair) for pair in ((3, 8), (4, 9))),
+        ]
+    }
     problems = {**pairs, "breast cancer": load_breast_cancer(return_X_y=True), "moons": make_moons(500, noise=0.25, random_state=0)}
+    unlimited = "without the slope's limit"
     models = {
         "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000, random_state=0)),
         "ASTraClassifier": ASTraClassifier(random_state=0),
-        "with GMN": ASTraClassifier(**VARIANTS["with GMN"], random_state=0),
+        unlimited: ASTraClassifier(**VARIANTS[unlimited], random_state=0),
     }
     print("| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models))
     for name, (features, labels) in problems.items():
