@@ -2,6 +2,7 @@
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds, into docs/defaults.csv; continues where it stopped
     python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
+    python benchmarks/defaults.py elsewhere FOLDER           # 5 × 5 folds of problems that the defaults were not chosen on
     python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
@@ -24,7 +25,7 @@ from astralearn.methods import DEFAULT, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
 
-REPETITIONS = 10
+REPETITIONS, ELSEWHERE = 10, 5
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
 OTHERS = [name for name in datasets.CATALOGUE if name not in TABLE_1 and name != datasets.DEFAULT]
 TESTED_PER_LEARNED = 1 / 4
@@ -114,22 +115,22 @@ def at_a_glance(records: Sequence[Record], names: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def table(records: Sequence[Record], names: Sequence[str], score: str) -> str:
+def table(records: Sequence[Record], names: Sequence[str], score: str, groups: Sequence[Sequence[str]] = (tuple(TABLE_1), OTHERS)) -> str:
     """Means by problem, the best in bold. ▲ and ▼: the default is significantly better or worse than the method (p ≤ 0.05, uncorrected)."""
     lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
-    ranks = []
-    for problem in [*TABLE_1, *OTHERS]:
-        by_name = {name: sorted(rows, key=place) for name, rows in by_method(records, problem).items() if name in names}
-        if set(by_name) != set(names):
-            continue
-        scores = {name: [getattr(r, score) for r in by_name[name]] for name in names}
-        means = {name: float(np.mean(values)) for name, values in scores.items()}
-        ranks.append(rankdata([-means[name] for name in names]))
-        cells = [cell(means[name], max(means.values()), sign(scores[DEFAULT], scores[name])) for name in names]
-        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
-        if problem == list(TABLE_1)[-1] or problem == OTHERS[-1]:
+    for problems in groups:
+        ranks = []
+        for problem in problems:
+            by_name = {name: sorted(rows, key=place) for name, rows in by_method(records, problem).items() if name in names}
+            if set(by_name) != set(names):
+                continue
+            scores = {name: [getattr(r, score) for r in by_name[name]] for name in names}
+            means = {name: float(np.mean(values)) for name, values in scores.items()}
+            ranks.append(rankdata([-means[name] for name in names]))
+            cells = [cell(means[name], max(means.values()), sign(scores[DEFAULT], scores[name])) for name in names]
+            lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+        if ranks:
             lines.append("| *mean rank* | " + " | ".join(f"{rank:.1f}" for rank in np.mean(ranks, axis=0)) + " |")
-            ranks = []
     return "\n".join(lines)
 
 
@@ -144,6 +145,23 @@ def cell(mean: float, best: float, mark: str) -> str:
 def sign(default: Sequence[float], other: Sequence[float]) -> str:
     test = corrected_t_test(default, other, test_per_train=TESTED_PER_LEARNED)
     return "" if test.p_value > 0.05 else " ▲" if test.difference > 0 else " ▼"
+
+
+def elsewhere(folder: Path) -> None:
+    """Data that nothing was chosen on: each handwritten digit, ten of it, among the others; five malignant tumours among the benign."""
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    X, digit = load_digits(return_X_y=True)
+    tumours, benign = load_breast_cancer(return_X_y=True)
+    problems = [
+        *(datasets.Problem(f"digit {d}", X, (digit == d).astype(np.int8), datasets.Redraw(10)) for d in range(10)),
+        datasets.Problem("malignant tumours", tumours, (benign == 0).astype(np.int8), datasets.Redraw(5)),
+    ]
+    names = [DEFAULT, *RIVALS]
+    folder.mkdir(parents=True, exist_ok=True)
+    records = run(Plan(problems, methods(names), repetitions=ELSEWHERE), folder / "elsewhere.sqlite", n_jobs=-1)
+    for score, title in SCORES.items():
+        print(f"\n{title}:\n\n{table(records, names, score, [[problem.name for problem in problems]])}")
 
 
 def easy() -> None:
@@ -181,5 +199,7 @@ if __name__ == "__main__":
         measure(Path(rest[0]), rest[1:])
     elif command == "page":
         page()
+    elif command == "elsewhere":
+        elsewhere(Path(rest[0]))
     else:
         easy()
