@@ -200,6 +200,20 @@ def test_fit_many_takes_masks_and_finds_each_splits_own_minority():
         np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("options", [{"loss": "bce", "class_weight": {0: 5.0}}, {"loss": "gmn", "class_weight": {0: 5.0}}])
+def test_fit_many_with_costs_where_the_minority_is_the_same_in_each_split(options):
+    X, y = rare(300, 40)
+    splits = [(np.arange(300) >= 20, np.arange(300) < 20), (np.arange(300) < 250, np.arange(300) >= 250)]
+    options = {"n_estimators": 1, "distance": False, **options}
+    for model, (train, _) in zip(quick(**options).fit_many(X, y, splits), splits, strict=True):
+        alone = quick(**options).fit(X[train], y[train])
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+    with pytest.raises(
+        ValueError, match=r"split 1 has another minority \(0\) than the whole data \(1\), which class_weight does not go with"
+    ):
+        quick(**options).fit_many(X, y, [splits[0], (np.arange(300) < 60, np.arange(300) >= 60)])
+
+
 def test_fit_many_with_validation_rows_of_the_callers_choice():
     X, y = rare(300, 12)
     fold = np.arange(300) % 5
@@ -326,6 +340,14 @@ def test_the_slope_stays_below_the_classes_ratio_whatever_mistakes_cost():
             assert model.history_["slope"].max() == pytest.approx(320 / 80)  # where it starts, instead of at tau_init's 7.4
     unlimited = quick(slope_limit=np.inf).fit(X, y)
     assert unlimited.history_["slope"][0] == pytest.approx(7.396, rel=1e-3)
+    third = np.r_[np.full(10, 2), y]  # a label without weight counts for nothing
+    model = quick(loss="bce", class_weight={0: 1, 1: 1, 2: 0}).fit(np.r_[X[-10:], X], third)
+    assert model.history_["slope"].max() == pytest.approx(320 / 80)
+    warm = quick(slope_limit=np.inf, warm_start=True, validation_fraction=0.3, selection="g_mean").fit(X, y)
+    assert warm.slope_.max() > 2
+    warm.set_params(slope_limit=0.5).fit(X, y)
+    assert warm.slope_.max() <= 2 * (1 + 1e-5)
+    assert warm.history_["slope"].max() <= 2 * (1 + 1e-5)
     balanced = quick().fit(X[:160], y[:160])
     np.testing.assert_allclose(balanced.slope_, 1, rtol=1e-6)
     np.testing.assert_allclose(balanced.coefs_, quick(activation="sigmoid").fit(X[:160], y[:160]).coefs_, rtol=1e-4, atol=1e-4)

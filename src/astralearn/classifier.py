@@ -55,12 +55,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     learning_rate : float
         Of the weights. The slope has its own, between `slope_rate_min` and `slope_rate_max` (Eq. 10).
     tau_init : float in (0, 0.5]
-        Where the threshold starts.
+        Where the threshold starts, unless `slope_limit` keeps it higher.
     slope_rate_min, slope_rate_max : float
         Bounds of the slope's learning rate.
     slope_limit : float
-        The slope b stays below slope_limit·n₀/n₁, n₀ and n₁ the (weighted) numbers of rows of the majority and the minority. A slope is
-        an allowance for the rarer class; where neither is rare, b = 1, the plain sigmoid. Infinity, as in the paper: no limit.
+        The slope b starts at most at, and never exceeds, slope_limit·n₀/n₁ (or 1 where that is less), n₀ and n₁ the numbers of rows of the
+        majority and the minority by sample weight, whatever their class weights. A slope is an allowance for the rarer class; where
+        neither is rare, b = 1, the plain sigmoid. Infinity, as in the paper: no limit.
     validation_fraction : float in [0, 1)
         Part of the rows held out, stratified, to monitor and select on. 0 trains on every row.
     selection : {"last", "fnr", "g_mean", "mcc"}
@@ -267,6 +268,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
             train, *held_out = split[:-1]
             inverted = model.minority_class_ != everything.minority_class_
+            if inverted and (everything._cost_ratio != 1 or everything._positive_share() != 0.5):
+                raise ValueError(
+                    f"split {i} has another minority ({model.minority_class_}) than the whole data ({everything.minority_class_}), which "
+                    "class_weight does not go with: fit such a split on its own"
+                )
             parts.append(self._part(train, held_out[0] if held_out else None, rows.positive != inverted, seeds[i], inverted=inverted))
             models.append(model)
         prepared = prepare_many(rows, parts, standardize=self.standardize, distance=self.distance)
@@ -310,8 +316,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         costs = compute_sample_weight(self.class_weight if self.loss == "bce" else None, y)
         weight = weight * costs
         self._set_classes(y, weight)
-        is_minority = y == self.minority_class_
-        self._cost_ratio = float(costs[is_minority][0] / costs[~is_minority][0])  # the slope's limit is about rows, not costs
+        (majority,) = self.classes_[self.classes_ != self.minority_class_]
+        # The slope's limit is about rows, not costs.
+        self._cost_ratio = float(costs[y == self.minority_class_][0] / costs[y == majority][0])
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -320,7 +327,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
             )
-        return Rows(X, is_minority, weight)
+        return Rows(X, y == self.minority_class_, weight)
 
     def _checked_validation(self, X: Any, y: Any) -> Rows:
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)

@@ -195,6 +195,15 @@ def test_any_optimizer_trains_the_weights_and_adam_the_slope(name):
     assert int(both.iterations) == 3
 
 
+def test_a_constraint_on_the_slope_holds():
+    X, y, _ = data()
+    model = network()
+    model.layers[-1].raw_slope.constraint = lambda beta: keras.ops.minimum(beta, 1.0)
+    model.compile(adam(slope_rate=0.05), loss=GMNLoss())
+    fit(model, X, y, epochs=3)
+    assert slope_of(model) <= 3.0
+
+
 def test_gradients_of_the_slope_accumulate_with_the_others():
     gradient = keras.ops.convert_to_tensor(np.asarray([0.5], "float32"))
     slope = keras.Variable(np.full(1, 3.0, "float32"))

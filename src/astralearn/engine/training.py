@@ -161,7 +161,9 @@ def _raw_slope_max(stack: Stack, settings: Settings, members: list[int]) -> np.n
 
 def _start(stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray) -> State:
     if stack.states is not None:
-        return State(*(np.stack(leaves) for leaves in zip(*(stack.states[k] for k in members), strict=True)))
+        state = State(*(np.stack(leaves) for leaves in zip(*(stack.states[k] for k in members), strict=True)))
+        slopes = {name: np.minimum(getattr(state, name), raw_slope_max) for name in ("raw_slope", "best_raw_slope")}
+        return state._replace(**slopes)
     parameters = stack.parameters[members]
     dtype, k = parameters.dtype, len(members)
     raw = np.minimum(np.asarray(raw_from_slope(stack.slope[members], xp=np)).astype(dtype), raw_slope_max)

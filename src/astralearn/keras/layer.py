@@ -71,7 +71,8 @@ class ASTra(keras.layers.Layer):
         self.raw_slope.is_astra_slope = True
 
     def call(self, inputs: Array) -> Array:
-        """Rebalanced logits g, of the shape of the logits. Without `training`, which Keras takes a tenth of a millisecond to pass on."""
+        """Rebalanced logits g, of the shape of the logits."""
+        # Whether a gradient is wanted could be told by an argument `training`, but Keras takes a tenth of a millisecond to pass it on.
         return unless_differentiated(_rebalanced_logit, _differentiable, *self._aligned(inputs))
 
     def probabilities(self, inputs: Array) -> Array:

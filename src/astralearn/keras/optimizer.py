@@ -69,16 +69,20 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         (of_slopes, of_others), (slopes, others) = _split(grads, chosen), _split(variables, chosen)
         if others:
             self.optimizer.apply(self._unscaled(of_others), others)
-        if self.gradient_accumulation_steps or keras.config.backend() == "tensorflow":  # whose replicas Keras adds up
+        if self._needs_all_of_apply(of_slopes, slopes):
             super().apply(of_slopes, slopes)
         else:
             self._step(self._unscaled(of_slopes), slopes)
 
+    def _needs_all_of_apply(self, grads: Sequence[Array], slopes: Sequence[Any]) -> bool:
+        """Whether more than a step is to be done: on TensorFlow, to add up over replicas; to accumulate, constrain or complain."""
+        is_plain = all(gradient is not None and slope.constraint is None for gradient, slope in zip(grads, slopes, strict=True))
+        return keras.config.backend() == "tensorflow" or bool(self.gradient_accumulation_steps) or not is_plain
+
     def _step(self, grads: Sequence[Array], slopes: Sequence[Any]) -> None:
-        """What Keras's apply() comes to for the slopes: without clipping, decay and constraints nothing else is left of it."""
+        """What Keras's apply() comes to otherwise, in half of the time."""
         for gradient, slope in zip(grads, slopes, strict=True):
-            if gradient is not None:
-                self.update_step(gradient, slope, self.slope_rate)
+            self.update_step(gradient, slope, self.slope_rate)
         self.iterations.assign_add(1)
 
     def update_step(self, gradient: Array, variable: Any, learning_rate: Any) -> None:  # noqa: ARG002 (that of the others)

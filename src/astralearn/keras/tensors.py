@@ -149,8 +149,9 @@ def unless_differentiated(value: Callable[..., Array], differentiable: Callable[
     backend = keras.config.backend()
     if backend == "torch":
         torch = sys.modules["torch"]
-        is_recording = torch.is_grad_enabled() and not torch.compiler.is_exporting()
-        return (differentiable if is_recording else value)(*arguments)
+        is_recorded = torch.is_grad_enabled() and any(argument.requires_grad for argument in arguments)
+        is_traced = torch.compiler.is_exporting() or torch.jit.is_tracing()
+        return (differentiable if is_recorded and not is_traced else value)(*arguments)
     if backend == "jax":
         vjp, either = sys.modules["jax"].vjp, sys.modules["jax"].custom_vjp(value)
         either.defvjp(lambda *saved: vjp(differentiable, *saved), lambda pull_back, upstream: pull_back(upstream))
