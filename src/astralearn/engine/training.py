@@ -72,6 +72,17 @@ class Trained:
     interrupted: bool
 
 
+@dataclass(frozen=True)
+class _Group:
+    """Networks that train as one: their rows, where they start, and the highest raw slope of each (K,)."""
+
+    index: int
+    n_groups: int
+    rows: Packed
+    start: State
+    raw_slope_max: np.ndarray
+
+
 @dataclass
 class _Control:
     """What the threads share."""
@@ -102,10 +113,10 @@ def train(
 
     def run(index: int) -> tuple[State, History]:
         with jax.enable_x64(stack.parameters.dtype == np.float64):  # a thread's own setting
-            rows, raw_slope_max = _pack(stack, groups[index], chunk_numbers), _raw_slope_max(stack, settings, groups[index])
-            start = _start(stack, settings, groups[index], raw_slope_max)
-            run_one = _run_lbfgs if lbfgs else _run
-            return run_one(stack, settings, control, rows, start, raw_slope_max, index, len(groups))
+            members = groups[index]
+            rows, raw_slope_max = _pack(stack, members, chunk_numbers), _raw_slope_max(stack, settings, members)
+            one = _Group(index, len(groups), rows, _start(stack, settings, members, raw_slope_max), raw_slope_max)
+            return (_run_lbfgs if lbfgs else _run)(stack, settings, control, one)
 
     results, interrupted = _in_threads(run, len(groups), n_jobs, control)
     if sum(fold.X.nbytes for fold in stack.folds) > LARGE:
@@ -152,11 +163,15 @@ def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
 
 def _raw_slope_max(stack: Stack, settings: Settings, members: list[int]) -> np.ndarray:
     """The raw slope of b = slope_limit·n₀/n₁ in each network, or of b = 1 where that is less, (K,). n₀, n₁: the classes' weights."""
-    folds = {f: stack.folds[f] for f in dict.fromkeys(stack.fold_of[k] for k in members)}
-    positives = {f: fold.weight[fold.y != 0].sum() for f, fold in folds.items()}
-    ratios = {f: max(fold.weight.sum() - positives[f], TINY) / max(positives[f], TINY) for f, fold in folds.items()}
+    ratios = {f: _ratio(stack.folds[f]) for f in {stack.fold_of[k] for k in members}}
     highest = np.maximum(settings.slope_limit * np.asarray([ratios[stack.fold_of[k]] for k in members]), 1.0)
     return np.asarray(raw_from_slope(highest, xp=np)).astype(stack.parameters.dtype)
+
+
+def _ratio(fold: Fold) -> float:
+    """n₀/n₁, above 0 and finite even where a class has no weight."""
+    positives = fold.weight[fold.y != 0].sum()
+    return float(max(fold.weight.sum() - positives, TINY) / max(positives, TINY))
 
 
 def _start(stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray) -> State:
@@ -200,25 +215,16 @@ def _in_threads(
     return [future.result() for future in futures], interrupted
 
 
-def _run(
-    stack: Stack,
-    settings: Settings,
-    control: _Control,
-    rows: Packed,
-    state: State,
-    raw_slope_max: np.ndarray,
-    index: int,
-    n_groups: int,
-) -> tuple[State, History]:
+def _run(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
     """One group's epochs, in about `settings.records` segments."""
     static = what_is_compiled(stack.architecture, settings)
-    hyper = hyperparameters(settings, raw_slope_max)
+    hyper = hyperparameters(settings, group.raw_slope_max)
     length = max(1, -(-settings.epochs // settings.records))
     records: list[History] = []
     with control.lock:  # one thread compiles, the others find it compiled
         loop = compiled_epochs(thorough=settings.epochs >= LONG)
-        data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)  # as it lies: no second copy
-        state, _ = loop(jax.device_put(state), data, hyper, np.int32(0), static=static)
+        data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), group.rows)  # as it lies: no second copy
+        state, _ = loop(jax.device_put(group.start), data, hyper, np.int32(0), static=static)
     done = 0
     while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
         n = min(length, settings.epochs - done)
@@ -226,53 +232,44 @@ def _run(
         records.append(record_of(seen))
         done += n
         with control.lock:
-            _report(control, records[-1], index, n_groups, done, settings.epochs)
+            _report(control, records[-1], group, done, settings.epochs)
     history = {name: np.stack([record[name] for record in records], axis=1) for name in records[0]} if records else {}
     return State(*(np.asarray(leaf) for leaf in state)), history
 
 
-def _run_lbfgs(
-    stack: Stack,
-    settings: Settings,
-    control: _Control,
-    rows: Packed,
-    state: State,
-    raw_slope_max: np.ndarray,
-    index: int,
-    n_groups: int,
-) -> tuple[State, History]:
+def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
     """One network's iterations of L-BFGS."""
     records: list[History] = []
 
     def tell(record: History) -> bool:
         records.append(record)
         with control.lock:
-            _report(control, record, index, n_groups, len(records), settings.epochs)
+            _report(control, record, group, len(records), settings.epochs)
         return control.stop.is_set() or time.monotonic() >= control.deadline
 
-    data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)
+    data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), group.rows)
     end = minimise(
         data,
-        np.concatenate([state.parameters[0], state.raw_slope]),
+        np.concatenate([group.start.parameters[0], group.start.raw_slope]),
         what_is_compiled(stack.architecture, settings),
         alpha=settings.alpha,
-        raw_slope_max=float(raw_slope_max[0]),
+        raw_slope_max=float(group.raw_slope_max[0]),
         iterations=settings.epochs,
         tell=tell,
     )
     history = {name: np.stack([record[name] for record in records], axis=1) for name in records[0]} if records else {}
-    after = state._replace(
+    after = group.start._replace(
         parameters=end.parameters[None],
         raw_slope=np.asarray([end.raw_slope], end.parameters.dtype),
-        epoch=state.epoch + np.int32(end.n_iterations),
+        epoch=group.start.epoch + np.int32(end.n_iterations),
     )
     return after, history
 
 
-def _report(control: _Control, record: History, index: int, n_groups: int, done: int, epochs: int) -> None:
+def _report(control: _Control, record: History, group: _Group, done: int, epochs: int) -> None:
     if control.progress is not None:
         means = [float(np.mean(record[name])) for name in ("loss", "fnr", "e_ratio", "threshold")]
-        control.progress(Progress(index, n_groups, done, epochs, *means))
+        control.progress(Progress(group.index, group.n_groups, done, epochs, *means))
 
 
 def _collect(stack: Stack, groups: list[list[int]], results: list[tuple[State, History]], interrupted: bool) -> Trained:
