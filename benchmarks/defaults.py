@@ -11,7 +11,6 @@ Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
 from __future__ import annotations
 
 import csv
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "with GMN": {"loss": "gmn"},
     "with balanced BCE": {"loss": "bce", "class_weight": "balanced"},
     "with the plain sigmoid": {"activation": "sigmoid"},
-    "without the slope's limit": {"slope_limit": math.inf},
+    "without the slope's limit": {"slope_limit": None},
     "without the distance": {"distance": False},
     "without L2": {"alpha": 0.0},
     "the paper's width": {"hidden_layer_sizes": None},

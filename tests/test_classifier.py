@@ -248,7 +248,7 @@ def test_paper_settings():
 def test_lbfgs_reaches_adams_loss_here_in_a_hundredth_of_the_steps(loss, activation):
     X, y = rare(1500, 8, seed=3)
     X[y == 1] -= 1.2  # so that the classes overlap
-    small = {"hidden_layer_sizes": None, "alpha": 0.0, "distance": False, "n_estimators": 1}  # the recorded loss leaves out the penalty
+    small = {"hidden_layer_sizes": None, "alpha": 0.0, "slope_limit": None, "distance": False, "n_estimators": 1}  # the paper's problem
     adam = quick(loss=loss, activation=activation, epochs=5_000, learning_rate=0.001, **small).fit(X, y)
     lbfgs = quick(loss=loss, activation=activation, epochs=50, solver="lbfgs", **small).fit(X, y)
     assert lbfgs.n_iter_ <= 50
@@ -332,18 +332,21 @@ def test_inside_scikit_learns_tools():
     assert imblearn.make_pipeline(RandomUnderSampler(random_state=0), quick(epochs=30)).fit(X, y).score(X, y) > 0.8
 
 
-def test_the_slope_stays_below_the_classes_ratio_whatever_mistakes_cost():
+def test_the_slope_stays_below_a_power_of_the_classes_ratio_whatever_mistakes_cost():
     X, y = rare(positives=80, seed=1)
     for options in ({}, {"loss": "bce"}, {"loss": "bce", "class_weight": "balanced"}, {"loss": "bce", "class_weight": {0: 3.0}}):
-        (of_many,) = quick(**options).fit_many(X, y, [(np.arange(400), np.arange(400))])
-        for model in (quick(**options).fit(X, y), of_many):
-            assert model.history_["slope"].max() == pytest.approx(320 / 80)  # where it starts, instead of at tau_init's 7.4
-    unlimited = quick(slope_limit=np.inf).fit(X, y)
+        for power, highest in ((0.25, 2**0.5), (0.5, 2.0), (1, 4.0)):  # of 320/80
+            (of_many,) = quick(slope_limit=power, **options).fit_many(X, y, [(np.arange(400), np.arange(400))])
+            for model in (quick(slope_limit=power, **options).fit(X, y), of_many):
+                assert model.history_["slope"].max() == pytest.approx(highest)  # where it starts, instead of at tau_init's 7.4
+    weighted = quick(slope_limit=1).fit(X, y, sample_weight=np.where(y == 1, 2.0, 1.0))
+    assert weighted.history_["slope"].max() == pytest.approx(2)
+    unlimited = quick(slope_limit=None).fit(X, y)
     assert unlimited.history_["slope"][0] == pytest.approx(7.396, rel=1e-3)
     third = np.r_[np.full(10, 2), y]  # a label without weight counts for nothing
-    model = quick(loss="bce", class_weight={0: 1, 1: 1, 2: 0}).fit(np.r_[X[-10:], X], third)
+    model = quick(loss="bce", slope_limit=1, class_weight={0: 1, 1: 1, 2: 0}).fit(np.r_[X[-10:], X], third)
     assert model.history_["slope"].max() == pytest.approx(320 / 80)
-    warm = quick(slope_limit=np.inf, warm_start=True, validation_fraction=0.3, selection="g_mean").fit(X, y)
+    warm = quick(slope_limit=None, warm_start=True, validation_fraction=0.3, selection="g_mean").fit(X, y)
     assert warm.slope_.max() > 2
     warm.set_params(slope_limit=0.5).fit(X, y)
     assert warm.slope_.max() <= 2 * (1 + 1e-5)

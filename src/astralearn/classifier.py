@@ -18,8 +18,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
+from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
+from astralearn.engine.rows import Fold
 from astralearn.engine.view import View
 from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
@@ -58,10 +60,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Where the threshold starts, unless `slope_limit` keeps it higher.
     slope_rate_min, slope_rate_max : float
         Bounds of the slope's learning rate.
-    slope_limit : float
-        The slope b starts at most at, and never exceeds, slope_limit·n₀/n₁ (or 1 where that is less), n₀ and n₁ the numbers of rows of the
-        majority and the minority by sample weight, whatever their class weights. A slope is an allowance for the rarer class; where
-        neither is rare, b = 1, the plain sigmoid. Infinity, as in the paper: no limit.
+    slope_limit : float in [0, 1], optional
+        The slope b starts at most at, and never exceeds, (n₀/n₁)^slope_limit (or 1 where that is less), n₀ and n₁ the numbers of rows of
+        the majority and the minority by sample weight, whatever their class weights. A slope is an allowance for the rarer class; where
+        neither is rare, b = 1, the plain sigmoid. None, as in the paper: no limit.
     validation_fraction : float in [0, 1)
         Part of the rows held out, stratified, to monitor and select on. 0 trains on every row.
     selection : {"last", "fnr", "g_mean", "mcc"}
@@ -126,7 +128,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "tau_init": [Interval(Real, 0, 0.5, closed="right")],
         "slope_rate_min": [Interval(Real, 0, None, closed="neither")],
         "slope_rate_max": [Interval(Real, 0, None, closed="neither")],
-        "slope_limit": [Interval(Real, 0, None, closed="right")],
+        "slope_limit": [Interval(Real, 0, 1, closed="both"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
         "burn_in": [Interval(Integral, 0, None, closed="left"), None],
@@ -155,7 +157,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tau_init: float = 0.25,
         slope_rate_min: float = 0.01,
         slope_rate_max: float = 0.5,
-        slope_limit: float = 1.0,
+        slope_limit: float | None = 0.25,
         validation_fraction: float = 0.0,
         selection: str = "last",
         burn_in: int | None = None,
@@ -205,7 +207,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """
         settings = {
             "hidden_layer_sizes": None,
-            "slope_limit": math.inf,
+            "slope_limit": None,
             "alpha": 0.0,
             "distance": False,
             "epochs": 10_000,
@@ -389,6 +391,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"hidden_layer_sizes must be positive; found {hidden}")
         return Architecture(view.n_inputs, hidden)
 
+    def _slope_max(self, rows: Fold) -> float:
+        """(n₀/n₁)^slope_limit, at least 1, with n₀ and n₁ as they were before the classes' costs."""
+        if self.slope_limit is None:
+            return math.inf
+        negatives, positives = (rows.weight[rows.y == label].sum() for label in (0, 1))
+        return float(max(self._cost_ratio * negatives / max(positives, TINY), 1.0) ** self.slope_limit)
+
     def _train(self, parts: list[Prepared], seeds: list[int], states: list[dict[str, np.ndarray]] | None) -> Trained:
         from astralearn.engine.training import Settings, Stack, State, train
         from astralearn.progress import bar
@@ -404,7 +413,6 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             learning_rate=self.learning_rate,
             slope_rate_min=self.slope_rate_min,
             slope_rate_max=self.slope_rate_max,
-            slope_limit=self.slope_limit * self._cost_ratio,
             burn_in=self._burn_in(),
             alpha=self.alpha,
             sam_radius=self.sam_radius,
@@ -418,6 +426,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             [i for i in range(len(parts)) for _ in range(self.n_estimators)],
             np.stack(networks),
             np.full(len(networks), float(slope(np.float64(self.tau_init), xp=np))),
+            slope_max=np.repeat([self._slope_max(part.train) for part in parts], self.n_estimators),
             validation=held_out or None,
             states=None if states is None else [State(**state) for state in states],
         )

@@ -45,7 +45,6 @@ class Settings:
     learning_rate: float = 0.001
     slope_rate_min: float = 0.01
     slope_rate_max: float = 0.5
-    slope_limit: float = float("inf")  # of b, in multiples of the negatives' weight over the positives'
     burn_in: int = 1_000  # epochs before selection begins
     alpha: float = 0.0  # L2 on the weights, shared out over the rows: see `penalty`
     sam_radius: float = 0.0

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from astralearn.core.curve import TINY, raw_from_slope, slope_from_raw
+from astralearn.core.curve import raw_from_slope, slope_from_raw
 from astralearn.engine.epoch import LONG, Settings, State, compiled_epochs, hyperparameters, record_of, what_is_compiled
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
@@ -47,6 +47,7 @@ class Progress(NamedTuple):
 class Stack:
     """Networks to train: the k-th on `folds[fold_of[k]]`, from `parameters[k]` (K, P) and `slope[k]`, or from where `states[k]` stands.
 
+    slope_max: what the slope of each network never exceeds, ≥ 1 (K,).
     validation: rows to monitor and select on, one Fold per training fold.
     """
 
@@ -55,6 +56,7 @@ class Stack:
     fold_of: Sequence[int]
     parameters: np.ndarray
     slope: np.ndarray
+    slope_max: np.ndarray | None = None
     validation: Sequence[Fold] | None = None
     states: Sequence[State] | None = None
 
@@ -114,7 +116,7 @@ def train(
     def run(index: int) -> tuple[State, History]:
         with jax.enable_x64(stack.parameters.dtype == np.float64):  # a thread's own setting
             members = groups[index]
-            rows, raw_slope_max = _pack(stack, members, chunk_numbers), _raw_slope_max(stack, settings, members)
+            rows, raw_slope_max = _pack(stack, members, chunk_numbers), _raw_slope_max(stack, members)
             one = _Group(index, len(groups), rows, _start(stack, settings, members, raw_slope_max), raw_slope_max)
             return (_run_lbfgs if lbfgs else _run)(stack, settings, control, one)
 
@@ -161,17 +163,10 @@ def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
     )
 
 
-def _raw_slope_max(stack: Stack, settings: Settings, members: list[int]) -> np.ndarray:
-    """The raw slope of b = slope_limit·n₀/n₁ in each network, or of b = 1 where that is less, (K,). n₀, n₁: the classes' weights."""
-    ratios = {f: _ratio(stack.folds[f]) for f in {stack.fold_of[k] for k in members}}
-    highest = np.maximum(settings.slope_limit * np.asarray([ratios[stack.fold_of[k]] for k in members]), 1.0)
+def _raw_slope_max(stack: Stack, members: list[int]) -> np.ndarray:
+    """The β of each network's highest slope, (K,)."""
+    highest = np.full(len(members), np.inf) if stack.slope_max is None else stack.slope_max[members]
     return np.asarray(raw_from_slope(highest, xp=np)).astype(stack.parameters.dtype)
-
-
-def _ratio(fold: Fold) -> float:
-    """n₀/n₁, above 0 and finite even where a class has no weight."""
-    positives = fold.weight[fold.y != 0].sum()
-    return float(max(fold.weight.sum() - positives, TINY) / max(positives, TINY))
 
 
 def _start(stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray) -> State:
