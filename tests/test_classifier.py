@@ -200,18 +200,21 @@ def test_fit_many_takes_masks_and_finds_each_splits_own_minority():
         np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("options", [{"loss": "bce", "class_weight": {0: 5.0}}, {"loss": "gmn", "class_weight": {0: 5.0}}])
-def test_fit_many_with_costs_where_the_minority_is_the_same_in_each_split(options):
+@pytest.mark.parametrize("loss", ["bce", "gmn"])
+def test_fit_many_with_costs_where_the_minority_is_not_the_same_in_each_split(loss):
     X, y = rare(300, 40)
-    splits = [(np.arange(300) >= 20, np.arange(300) < 20), (np.arange(300) < 250, np.arange(300) >= 250)]
-    options = {"n_estimators": 1, "distance": False, **options}
-    for model, (train, _) in zip(quick(**options).fit_many(X, y, splits), splits, strict=True):
-        alone = quick(**options).fit(X[train], y[train])
-        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
-    with pytest.raises(
-        ValueError, match=r"split 1 has another minority \(0\) than the whole data \(1\), which class_weight does not go with"
-    ):
-        quick(**options).fit_many(X, y, [splits[0], (np.arange(300) < 60, np.arange(300) >= 60)])
+    usual = [(np.arange(300) >= 20, np.arange(300) < 20), (np.arange(300) < 250, np.arange(300) >= 250)]
+    inverted = (np.arange(300) < 60, np.arange(300) >= 60)
+    model = quick(loss=loss, class_weight={0: 5.0}, n_estimators=1, distance=False)
+    splits = [*usual, inverted] if loss == "bce" else usual
+    for of_many, (train, _) in zip(model.fit_many(X, y, splits), splits, strict=True):
+        alone = clone(model).fit(X[train], y[train])
+        np.testing.assert_allclose(of_many.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+    if loss == "gmn":  # whose costs all networks of a stack share
+        with pytest.raises(
+            ValueError, match=r"split 1 has another minority \(0\) than the whole data \(1\), which class_weight does not go with"
+        ):
+            model.fit_many(X, y, [usual[0], inverted])
 
 
 def test_fit_many_with_validation_rows_of_the_callers_choice():
@@ -442,3 +445,104 @@ def test_more_bad_input(fitted):
 def test_clone_keeps_the_parameters():
     model = ASTraClassifier.paper("gmn", hidden_layer_sizes=(4, 2))
     assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("constant", [0.35, 0.1, 19.99, 1e30, 1e300])
+@pytest.mark.parametrize("n", [400, 3000])
+def test_a_constant_feature_says_nothing(constant, n):
+    X, y = rare(n, 8)
+    with_it = np.column_stack([X, np.full(n, constant)])
+    model = quick().fit(with_it, y)
+    assert model.scale_[X.shape[1]] == 1
+    assert model.mean_[X.shape[1]] == constant
+    moved = np.column_stack([X, np.full(n, constant * (1 + 1e-6) if constant < 1e3 else constant)])
+    np.testing.assert_allclose(model.decision_function(moved), model.decision_function(with_it), atol=0.01)
+
+
+def test_rows_without_a_distance_to_tell_them_by():
+    """One-hot rows of categories that are equally frequent lie equally far from their centre: what differs is rounding."""
+    X = np.tile(np.eye(5), (80, 1))
+    y = np.r_[np.ones(10), np.zeros(390)]
+    model = quick().fit(X, y)
+    assert model.scale_[-1] == 1
+    assert np.abs(model.decision_function(np.zeros((1, 5)))).max() < 1e3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_finite_row_overflows(dtype):
+    X, y = rare()
+    X = X.astype(dtype)
+    model = quick().fit(X, y)
+    largest = float(np.finfo(dtype).max)
+    for factor in (1, -1, 1e-3, -1e-10):
+        far = np.full((1, X.shape[1]), largest * factor, dtype)
+        assert np.isfinite(model.decision_function(far)).all()
+        assert np.isfinite(model.predict_proba(far)).all()
+    huge = X * dtype(largest / 100)
+    stretched = quick().fit(huge, y)
+    np.testing.assert_allclose(stretched.decision_function(huge), model.decision_function(X), rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {1: 7.0}])
+def test_fit_many_takes_each_splits_own_class_weights(class_weight):
+    """Of 200 positives a split draws five: "balanced" is about those, as in a fit of them alone."""
+    X, y = rare(2000, 200)
+    positives, negatives = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    splits = [(np.r_[positives[:5], negatives[:900]], positives), (np.r_[positives[:100], negatives[:200]], positives)]
+    options = {"loss": "bce", "class_weight": class_weight, "n_estimators": 1, "distance": False}
+    for model, (train, _) in zip(quick(**options).fit_many(X, y, splits), splits, strict=True):
+        alone = quick(**options).fit(X[train], y[train])
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {1: 30.0}])
+def test_risk_is_at_the_prior_of_the_rows_whatever_mistakes_cost(class_weight):
+    X, y = rare(1000, 20)
+    X[y == 1] -= 1.5
+    model = quick(loss="bce", class_weight=class_weight).fit(X, y)
+    assert model.predict_risk(X).mean() == pytest.approx(0.02, rel=1e-3)
+
+
+def test_class_weights_that_mean_nothing_are_refused():
+    X, y = rare()
+    for loss in ("bce", "gmn"):
+        with pytest.raises(ValueError, match=r"class_weight must name labels of y, which has \[0, 1\]; found \['fraud'\]"):
+            quick(loss=loss, class_weight={"fraud": 10}).fit(X, y)
+        for cost in (np.nan, np.inf, -1.0, "high"):
+            with pytest.raises(ValueError, match=r"class_weight must be finite and at least 0 for every label; found \{1: "):
+                quick(loss=loss, class_weight={1: cost}).fit(X, y)
+
+
+def test_warm_start_selects_anew_and_says_what_does_not_fit():
+    X, y = rare(600, 30)
+    validated = {"validation_fraction": 0.3, "burn_in": 1}
+    model = quick(warm_start=True, selection="g_mean", **validated).fit(X, y)
+    before = model.coefs_
+    model.set_params(selection="last").fit(X, y)
+    assert model.n_iter_ == 120
+    assert not np.array_equal(model.coefs_, before)
+    model.set_params(selection="fnr").fit(X, y)
+    for option, found in (({"n_estimators": 3}, "3 with 97"), ({"hidden_layer_sizes": 5}, "2 with 31")):
+        with pytest.raises(ValueError, match=rf"2 with 97 parameters each; .* now ask for {found}\. Set warm_start=False to start anew"):
+            copy.deepcopy(model).set_params(**option).fit(X, y)
+    model.set_params(warm_start=False).fit(X, y)
+    assert model.set_params(warm_start=True).fit(X, y).n_iter_ == 60
+
+
+def test_selection_wants_validation_rows_of_both_classes():
+    X, y = rare(400, 20)
+    for label, name in ((0, "minority"), (1, "majority")):
+        with pytest.raises(ValueError, match=f'selection="fnr" needs validation rows of both classes; found none of the {name}'):
+            quick(selection="fnr").fit(X, y, validation=(X[y == label], y[y == label]))
+    weight = np.where(y == 1, 0.0, 1.0)
+    weight[np.flatnonzero(y == 1)[:2]] = 1.0
+    for seed in range(6):  # of the two positives with weight, one trains and one validates
+        model = quick(selection="g_mean", validation_fraction=0.3, burn_in=1, random_state=seed).fit(X, y, weight)
+        assert np.isfinite(model.history_["fnr"]).all()
+        assert model.history_["fnr"][0] > 0
+
+
+def test_diverging_is_said():
+    X, y = rare()
+    with pytest.raises(ValueError, match=r"training ended with coefficients that are not finite: learning_rate=1e\+38"):
+        quick(learning_rate=1e38, slope_limit=0).fit(X, y)

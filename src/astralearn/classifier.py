@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -94,7 +95,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     verbose : int
         1 shows a progress bar.
     warm_start : bool
-        Go on from the last fit, `epochs` more, instead of starting anew.
+        Go on from the last fit, `epochs` more, instead of starting anew. `selection` chooses among these.
 
     Attributes
     ----------
@@ -226,10 +227,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         validation: (X_val, y_val) to monitor and select on, instead of a `validation_fraction`.
         Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
         """
-        rows = self._checked(X, y, sample_weight)
+        rows, labels = self._checked(X, y, sample_weight)
         seed = self._draw_seed()
         prepared = self._prepared(rows, None if validation is None else self._checked_validation(*validation), seed)
-        trained = self._train([prepared], [seed], getattr(self, "_state", None) if self.warm_start else None)
+        costs = self._costs(labels, rows.weight)
+        trained = self._train([prepared], [costs], [seed], self._resumed(prepared) if self.warm_start else None)
         self._keep(prepared, trained, 0)
         if trained.interrupted:
             warnings.warn(
@@ -257,8 +259,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"found lengths {sorted(lengths)}"
             )
         everything = clone(self)
-        rows = everything._checked(X, y, sample_weight)
-        labels = np.asarray(y)
+        rows, labels = everything._checked(X, y, sample_weight)
         seeds = [self._draw_seed()] * len(splits)
         if random_states is not None:
             if len(random_states) != len(splits):
@@ -270,15 +271,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
             train, *held_out = split[:-1]
             inverted = model.minority_class_ != everything.minority_class_
-            if inverted and (everything._cost_ratio != 1 or everything._positive_share() != 0.5):
+            if inverted and everything._positive_share() != 0.5:
                 raise ValueError(
                     f"split {i} has another minority ({model.minority_class_}) than the whole data ({everything.minority_class_}), which "
                     "class_weight does not go with: fit such a split on its own"
                 )
-            parts.append(self._part(train, held_out[0] if held_out else None, rows.positive != inverted, seeds[i], inverted=inverted))
+            parts.append(self._part(rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted))
             models.append(model)
         prepared = prepare_many(rows, parts, standardize=self.standardize, distance=self.distance)
-        trained = everything._train(prepared, seeds, None)
+        costs = [model._costs(labels[split[0]], rows.weight[split[0]]) for model, split in zip(models, splits, strict=True)]
+        trained = everything._train(prepared, costs, seeds, None)
         if trained.interrupted:
             raise KeyboardInterrupt
         for i, model in enumerate(models):
@@ -310,17 +312,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """The rows as arrays, with class weights in the weights where the loss feels them; sets what scikit-learn expects of a fit."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, np.ndarray]:
+        """The rows and their labels as arrays; sets what scikit-learn expects of a fit."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        costs = compute_sample_weight(self.class_weight if self.loss == "bce" else None, y)
-        weight = weight * costs
+        if isinstance(self.class_weight, dict):
+            _check_class_weight(self.class_weight, np.unique(y).tolist())
+            for label, cost in self.class_weight.items() if self.loss == "bce" else ():
+                weight[(y == label) & (cost == 0)] = 0.0
         self._set_classes(y, weight)
-        (majority,) = self.classes_[self.classes_ != self.minority_class_]
-        # The slope's limit is about rows, not costs.
-        self._cost_ratio = float(costs[y == self.minority_class_][0] / costs[y == majority][0])
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -329,7 +330,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
             )
-        return Rows(X, y == self.minority_class_, weight)
+        return Rows(X, y == self.minority_class_, weight), y
 
     def _checked_validation(self, X: Any, y: Any) -> Rows:
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
@@ -364,15 +365,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepared(self, rows: Rows, held_out: Rows | None, seed: int) -> Prepared:
         if held_out is None:
-            part = self._part(np.arange(len(rows.X)), None, rows.positive, seed)
+            part = self._part(rows, np.arange(len(rows.X)), None, seed)
             if part.held_out is not None:
                 rows, held_out = rows.take(part.train), rows.take(part.held_out)
         return prepare(rows, held_out, standardize=self.standardize, distance=self.distance)
 
-    def _part(self, train: np.ndarray, held_out: np.ndarray | None, positive: np.ndarray, seed: int, *, inverted: bool = False) -> Part:
+    def _part(self, rows: Rows, train: np.ndarray, held_out: np.ndarray | None, seed: int, *, inverted: bool = False) -> Part:
         """The rows' indices, those of `validation_fraction` taken away from the training rows where nothing is held out yet."""
         if held_out is None and self.validation_fraction > 0:
-            away = hold_out(positive[train], self.validation_fraction, seed)
+            train = train[rows.weight[train] > 0]
+            away = hold_out(rows.positive[train] != inverted, self.validation_fraction, seed)
             train, held_out = train[~away], train[away]
         if held_out is None and self.selection != "last":
             raise ValueError(
@@ -380,6 +382,33 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 'or use selection="last"'
             )
         return Part(train, held_out, inverted)
+
+    def _costs(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+        """What a row of the majority and one of the minority count for in the loss, where that feels class weights: in "bce"."""
+        if self.class_weight is None or self.loss != "bce":
+            return 1.0, 1.0
+        majority, minority = self.classes_.tolist() if self._minority_is_last() else self.classes_.tolist()[::-1]
+        if isinstance(self.class_weight, dict):
+            return float(self.class_weight.get(majority, 1.0)), float(self.class_weight.get(minority, 1.0))
+        n_negatives, n_positives = (int(np.sum((y == label) & (weight > 0))) for label in (majority, minority))
+        return (n_negatives + n_positives) / (2 * n_negatives), (n_negatives + n_positives) / (2 * n_positives)
+
+    def _resumed(self, prepared: Prepared) -> list[dict[str, np.ndarray]] | None:
+        """Where the last fit stood, if there was one; what it selected is forgotten, for the validation rows may be others now."""
+        states: list[dict[str, np.ndarray]] | None = getattr(self, "_state", None)
+        if states is None:
+            return None
+        now = self.n_estimators, self._architecture(prepared.train.view).n_parameters
+        then = len(states), len(states[0]["parameters"])
+        if now != then:
+            raise ValueError(
+                f"warm_start=True goes on with the networks of the last fit, {then[0]} with {then[1]} parameters each; n_estimators, "
+                f"hidden_layer_sizes and the features of X now ask for {now[0]} with {now[1]}. Set warm_start=False to start anew."
+            )
+        return [
+            {**state, "best_score": np.full_like(state["best_score"], np.inf), "best_epoch": np.full_like(state["best_epoch"], -1)}
+            for state in states
+        ]
 
     def _burn_in(self) -> int:
         return self.epochs // 10 if self.burn_in is None else self.burn_in
@@ -392,13 +421,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return Architecture(view.n_inputs, hidden)
 
     def _slope_max(self, rows: Fold) -> float:
-        """(n₀/n₁)^slope_limit, at least 1, with n₀ and n₁ as they were before the classes' costs."""
+        """(n₀/n₁)^slope_limit, at least 1."""
         if self.slope_limit is None:
             return math.inf
         negatives, positives = (rows.weight[rows.y == label].sum() for label in (0, 1))
-        return float(max(self._cost_ratio * negatives / max(positives, TINY), 1.0) ** self.slope_limit)
+        return float(max(negatives / max(positives, TINY), 1.0) ** self.slope_limit)
 
-    def _train(self, parts: list[Prepared], seeds: list[int], states: list[dict[str, np.ndarray]] | None) -> Trained:
+    def _train(
+        self, parts: list[Prepared], costs: list[tuple[float, float]], seeds: list[int], states: list[dict[str, np.ndarray]] | None
+    ) -> Trained:
         from astralearn.engine.training import Settings, Stack, State, train
         from astralearn.progress import bar
 
@@ -419,10 +450,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             positive_share=self._positive_share(),
         )
         networks = [initialise(architecture, np.random.default_rng([seed, k])) for seed in seeds for k in range(self.n_estimators)]
-        held_out = [part.held_out for part in parts if part.held_out is not None]
+        held_out = [_at_cost(part.held_out, *cost) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
+        if self.selection != "last":
+            _check_both_classes(held_out, self.selection)
         stack = Stack(
             architecture,
-            [part.train for part in parts],
+            [_at_cost(part.train, *cost) for part, cost in zip(parts, costs, strict=True)],
             [i for i in range(len(parts)) for _ in range(self.n_estimators)],
             np.stack(networks),
             np.full(len(networks), float(slope(np.float64(self.tau_init), xp=np))),
@@ -441,6 +474,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
         self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
         self.coefs_ = trained.parameters[stack][kept]
+        if not np.isfinite(self.coefs_).all():
+            raise ValueError(
+                f"training ended with coefficients that are not finite: learning_rate={self.learning_rate} or the weights are too large"
+            )
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
         self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
@@ -451,16 +488,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = {name: np.mean([history[name][:length] for history in histories], axis=0) for name in names}
         fold = prepared.train
         self.prior_shift_ = _prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
-        if self.warm_start:
-            self._state = [state._asdict() for state in trained.states[stack]]
+        self._state = [state._asdict() for state in trained.states[stack]] if self.warm_start else None
 
     def _positive_share(self) -> float:
         """The minority's share of the two costs, ½ without any."""
         if self.loss == "bce" or not isinstance(self.class_weight, dict):
             return 0.5
         costs = {label: float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()}
-        if min(costs.values()) < 0 or sum(costs.values()) <= 0:
-            raise ValueError(f"class_weight must be at least 0, and above 0 for one class; found {self.class_weight}")
+        if sum(costs.values()) <= 0:
+            raise ValueError(f"class_weight must be above 0 for one class at least; found {self.class_weight}")
         return costs[self.classes_.tolist()[int(self._minority_is_last())]] / sum(costs.values())
 
     def _minority_is_last(self) -> bool:
@@ -481,6 +517,28 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], view)
             g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np)
         return g
+
+
+def _check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown and not set(labels) <= set(class_weight):
+        raise ValueError(f"class_weight must name labels of y, which has {labels}; found {unknown}")
+    wrong = {label: cost for label, cost in class_weight.items() if not (isinstance(cost, Real) and 0 <= float(cost) < math.inf)}
+    if wrong:
+        raise ValueError(f"class_weight must be finite and at least 0 for every label; found {wrong}")
+
+
+def _check_both_classes(held_out: list[Fold], selection: str) -> None:
+    for name, label in (("majority", 0), ("minority", 1)):
+        if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
+            raise ValueError(f'selection="{selection}" needs validation rows of both classes; found none of the {name}')
+
+
+def _at_cost(fold: Fold, of_negative: float, of_positive: float) -> Fold:
+    """The fold with a row of either class counting for so much more."""
+    if of_negative == of_positive == 1:
+        return fold
+    return replace(fold, weight=fold.weight * np.where(fold.y, of_positive, of_negative))
 
 
 def _indices(rows: Any) -> np.ndarray:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+FAR = 1e9  # standard deviations; an input beyond them is taken there, so that no finite row overflows on its way through a network
+
 
 class View(NamedTuple):
     """Scaling of every input, and the majority's centre and spread where the distance from it is an input too.
@@ -25,10 +27,11 @@ class View(NamedTuple):
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
         """(inputs, rows), from X (rows, features) as the user has it, in its dtype."""
-        u = (X - self._features(self.mean)) / self._features(self.scale)
+        with np.errstate(over="ignore"):
+            u = _near((X - self._features(self.mean)) / self._features(self.scale))
         if self.root is None:
             return np.asarray(u.T, X.dtype)
-        distance = (self.distance(u) - self.mean[-1]) / self.scale[-1]
+        distance = _near((self.distance(u) - self.mean[-1]) / self.scale[-1])
         return np.concatenate([u.T, distance[None]]).astype(X.dtype)
 
     def distance(self, u: np.ndarray) -> np.ndarray:
@@ -37,3 +40,7 @@ class View(NamedTuple):
 
     def _features(self, of_inputs: np.ndarray) -> np.ndarray:
         return of_inputs if self.root is None else of_inputs[:-1]
+
+
+def _near(u: np.ndarray) -> np.ndarray:
+    return np.clip(u, -FAR, FAR, out=u)
