@@ -14,18 +14,14 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
-from sklearn.metrics import matthews_corrcoef
+from sklearn.metrics import matthews_corrcoef, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier
 from astralearn.core import rebalanced_logit
 
-pytestmark = [
-    # LightGBM 4.7 has a new spelling of eval_set; 4.5, our lower bound, does not know it yet.
-    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
-    # shap 0.51 imports a NumPy name that is deprecated.
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:shap"),
-]
+# shap 0.51 imports a NumPy name that is deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:shap")
 
 
 @dataclass(frozen=True)
@@ -63,6 +59,7 @@ LIBRARIES = {
     ),
 }
 ALL = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
+CONTINUING = pytest.mark.parametrize("library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"])
 METHODS = pytest.mark.parametrize(("loss", "activation"), [("bce", "astra"), ("gmn", "sigmoid"), ("gmn", "astra"), ("mcc", "sigmoid")])
 
 
@@ -166,6 +163,19 @@ def test_pickle_joblib_deepcopy_and_model_file(library, loss, activation, rare, 
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert again.minority_class_ == "fraud"
         np.testing.assert_array_equal(again.slope_path_, model.slope_path_)
+        assert again.slope_ == model.slope_
+
+
+@ALL
+def test_an_early_stopped_model_survives_its_file(library, rare, tmp_path):
+    X, y = rare
+    model = library.fit_with_early_stopping(X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", learning_rate=0.3, slope_rate_min=0.5)
+    path = str(tmp_path / f"model.{library.suffix}")
+    model.save_model(path)
+    loaded = library.ours()
+    loaded.load_model(path)
+    assert loaded.slope_ == model.slope_ != model.slope_path_[-1]
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 @ALL
@@ -326,7 +336,101 @@ def test_class_weights_shift_the_balance(library, loss, rare):
     assert weighted > plain
 
 
-@pytest.mark.parametrize("library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"])
+@pytest.mark.parametrize(
+    ("name", "options", "ratio"),
+    [
+        ("lightgbm", {"scale_pos_weight": 9.0}, 9.0),
+        ("lightgbm", {"class_weight": {0: 0.5, 1: 4.5}}, 9.0),
+        ("lightgbm", {"class_weight": "balanced"}, None),
+        ("lightgbm", {"is_unbalance": True}, None),
+        ("xgboost", {"scale_pos_weight": 9.0}, 9.0),
+        ("catboost", {"scale_pos_weight": 9.0}, 9.0),
+        ("catboost", {"auto_class_weights": "Balanced"}, None),
+    ],
+)
+def test_class_weights_are_in_the_start_of_bce(name, options, ratio, rare):
+    """One round at a learning rate of almost 0: z is the share of positives as weighted; a ratio of None balances the classes."""
+    X, y = rare
+    model = LIBRARIES[name].make(1, **{"loss": "bce", "learning_rate": 1e-6, **options}).fit(X, y)
+    positives = y.sum() * ((1 - y).sum() / y.sum() if ratio is None else ratio)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], positives / (positives + (1 - y).sum()), rtol=1e-3)
+
+
+def test_lightgbm_is_unbalance_weighs_positives_in_bce(rare):
+    X, y = rare
+    make = LIBRARIES["lightgbm"].make
+    unbalanced = make(loss="bce", is_unbalance=True).fit(X, y)
+    weighted = make(loss="bce", scale_pos_weight=(1 - y).sum() / y.sum()).fit(X, y)
+    np.testing.assert_array_equal(unbalanced.predict_proba(X), weighted.predict_proba(X))
+    with pytest.raises(ValueError, match="scale_pos_weight must be left out where is_unbalance is set"):
+        make(loss="bce", is_unbalance=True, scale_pos_weight=2.0).fit(X, y)
+
+
+def earlier_models(library, model, tmp_path):
+    """The forms in which a library takes the model to go on from."""
+    path = str(tmp_path / f"earlier.{library.suffix}")
+    model.save_model(path)
+    name, booster = ("init_model", model.booster_) if library.suffix == "txt" else ("xgb_model", model.get_booster())
+    return [{name: earlier} for earlier in (model, booster, path)]
+
+
+@CONTINUING
+def test_continued_training_keeps_the_positive_class(library, rare, tmp_path):
+    """In the second batch the other class is the rarer one; the old trees' scores still mean the first one's."""
+    X, y = rare
+    labels = np.where(y == 1, "fraud", "ok")
+    first = library.make(loss="bce").fit(X, labels)
+    batch = np.concatenate([np.flatnonzero(y == 1), np.flatnonzero(y == 0)[: y.sum() // 2]])
+    assert y[batch].mean() > 0.6
+    for earlier in earlier_models(library, first, tmp_path):
+        second = library.make(2, loss="bce").fit(X[batch], labels[batch], **earlier)
+        assert second.minority_class_ == "fraud"
+        assert roc_auc_score(y, second.predict_proba(X)[:, 0]) > 0.9
+        with pytest.raises(ValueError, match=r"y must hold the classes of the earlier model .*\['fraud', 'ok'\]; found \[0, 1\]"):
+            library.make(2).fit(X, y, **earlier)
+
+
+@CONTINUING
+def test_the_slope_goes_on_from_every_form_of_an_earlier_model(library, rare, tmp_path):
+    X, y = rare
+    first = library.make(8, slope_rate_min=0.5).fit(X, y)
+    models = [library.make(7, slope_rate_min=0.5).fit(X, y, **earlier) for earlier in earlier_models(library, first, tmp_path)]
+    for model in models:
+        np.testing.assert_array_equal(model.slope_path_[:9], first.slope_path_)
+        np.testing.assert_array_equal(model.slope_path_, models[0].slope_path_)
+        np.testing.assert_array_equal(model.predict_proba(X), models[0].predict_proba(X))
+
+
+@CONTINUING
+def test_training_goes_on_from_the_trees_that_early_stopping_kept(library, rare, tmp_path):
+    X, y = rare
+    first = library.fit_with_early_stopping(X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", learning_rate=0.3, slope_rate_min=0.5)
+    kept = first._n_trees_used()
+    assert kept + 1 < len(first.slope_path_)
+    for earlier in earlier_models(library, first, tmp_path):
+        second = library.make(7, slope_rate_min=0.5).fit(X, y, **earlier)
+        assert second._n_trees_used() == kept + 7
+        assert len(second.slope_path_) == kept + 8
+        np.testing.assert_array_equal(second.slope_path_[: kept + 1], first.slope_path_[: kept + 1])
+
+
+def test_xgboost_goes_on_from_a_model_that_saved_its_best(rare):
+    X, y = rare
+    stop = xgb.callback.EarlyStopping(rounds=5, save_best=True)
+    first = LIBRARIES["xgboost"].make(60, eval_metric="soft_g_mean", callbacks=[stop], learning_rate=0.3)
+    first.fit(X[:1000], y[:1000], eval_set=[(-X[1000:], y[1000:])], verbose=False)
+    second = LIBRARIES["xgboost"].make(7).fit(X, y, xgb_model=first)
+    assert len(second.slope_path_) == second.get_booster().num_boosted_rounds() + 1 == first._n_trees_used() + 8
+
+
+def test_xgboost_linear_models_go_on_although_they_cannot_be_cut(rare):
+    X, y = rare
+    first = LIBRARIES["xgboost"].fit_with_early_stopping(X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", booster="gblinear")
+    held = first.get_booster().num_boosted_rounds()
+    assert len(LIBRARIES["xgboost"].make(7, booster="gblinear").fit(X, y, xgb_model=first).slope_path_) == held + 8
+
+
+@CONTINUING
 def test_training_goes_on_where_an_earlier_model_ended(library, rare):
     X, y = rare
     first = library.make(8, loss="bce").fit(X, y)
@@ -340,7 +444,66 @@ def test_training_goes_on_where_an_earlier_model_ended(library, rare):
 def test_lightgbm_without_a_varying_feature_keeps_the_start():
     """LightGBM's own objectives survive it; custom ones only without its feature filter."""
     X, y = np.ones((50, 2)), np.arange(50) % 5 == 0
-    assert not LIBRARIES["lightgbm"].make(loss="bce").fit(X, y).predict(X).any()
+    with pytest.warns(UserWarning, match="the fitted trees hold no split"):
+        model = LIBRARIES["lightgbm"].make(loss="bce").fit(X, y)
+    assert not model.predict(X).any()
+
+
+@ALL
+def test_trees_without_a_split_are_warned_of(library, rare):
+    limits = {"txt": {"min_child_samples": 1400}, "ubj": {"gamma": 1e9}, "cbm": {"grow_policy": "Depthwise", "min_data_in_leaf": 1400}}
+    with pytest.warns(UserWarning, match="the fitted trees hold no split"):
+        library.make(**limits[library.suffix]).fit(*rare)
+
+
+@pytest.mark.parametrize("version", ["installed", "4.5"])
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_lightgbm_evaluation_sets_in_both_spellings(version, rare, monkeypatch):
+    if version == "4.5":
+        monkeypatch.setattr("astralearn.boosting.lightgbm._TAKES_EVAL_X", False)
+    X, y = rare
+    labels = np.where(y == 1, "fraud", "ok")
+    results = [
+        LIBRARIES["lightgbm"].make(5, loss="bce").fit(X[:1000], labels[:1000], eval_metric=["soft_g_mean", "auc"], **spelled).evals_result_
+        for spelled in (
+            {"eval_set": [(X[1000:], labels[1000:])]},
+            {"eval_set": (X[1000:], labels[1000:])},
+            {"eval_X": X[1000:], "eval_y": labels[1000:]},
+            {"eval_X": (X[1000:],), "eval_y": (labels[1000:],)},
+        )
+    ]
+    assert results[0]["valid_0"]["auc"][-1] > 0.9
+    assert all(result == results[0] for result in results)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "message"),
+    [
+        ({"eval_X": 0}, "eval_X and eval_y must be given together; found eval_X only"),
+        ({"eval_y": 0}, "eval_X and eval_y must be given together; found eval_y only"),
+        ({"eval_X": 0, "eval_y": 0, "eval_set": []}, "eval_set must be left out"),
+        ({"eval_X": (0, 0), "eval_y": (0,)}, "must be one array each, or tuples of one length"),
+        ({"eval_X": (0,), "eval_y": 0}, "must be one array each, or tuples of one length"),
+    ],
+)
+def test_lightgbm_evaluation_sets_that_do_not_fit_together(spelled, message, rare):
+    with pytest.raises(ValueError, match=message):
+        LIBRARIES["lightgbm"].make().fit(*rare, **spelled)
+
+
+def test_lightgbm_knows_the_training_set_among_the_evaluation_sets(rare):
+    X, y = rare
+    model = LIBRARIES["lightgbm"].make(2).fit(X, y, eval_X=(X, X[:500]), eval_y=(y, y[:500]))
+    assert list(model.evals_result_) == ["training", "valid_1"]
+
+
+def test_lightgbm_linear_trees_need_a_start_of_0(rare):
+    X, y = rare
+    make = LIBRARIES["lightgbm"].make
+    with pytest.raises(ValueError, match=r"linear_tree must be left out, or start set to 0\.0"):
+        make(loss="bce", linear_tree=True).fit(X, y)
+    for model in (make(linear_tree=True), make(loss="bce", linear_tree=True, start=0.0)):
+        assert roc_auc_score(y, model.fit(X, y).predict_proba(X)[:, 1]) > 0.9
 
 
 def test_lightgbm_per_row_starting_scores_are_the_callers(rare):
@@ -355,3 +518,44 @@ def test_catboost_refuses_what_it_cannot_recode(rare):
         LIBRARIES["catboost"].make().fit(cb.Pool(X, y))
     with pytest.raises(ValueError, match="init_model is not supported"):
         LIBRARIES["catboost"].make().fit(X, y, init_model=object())
+    for eval_set in (cb.Pool(X, y), [cb.Pool(X, y)]):
+        with pytest.raises(ValueError, match=r"eval_set must be \(X, y\) or a list of such pairs.*; found Pool"):
+            LIBRARIES["catboost"].make().fit(X, y, eval_set=eval_set)
+
+
+def test_catboost_refuses_what_trains_past_the_objective(rare):
+    X, y = rare
+    make = LIBRARIES["catboost"].make
+    for fit in (lambda: make().fit(X, y, save_snapshot=True), lambda: make(save_snapshot=True).fit(X, y)):
+        with pytest.raises(ValueError, match="save_snapshot is not supported"):
+            fit()
+    for name in ("grid_search", "randomized_search", "select_features"):
+        with pytest.raises(ValueError, match=f"{name} is not supported: .*use sklearn"):
+            getattr(make(), name)({"depth": [2, 4]}, X, y)
+
+
+def test_catboost_text_features_with_an_evaluation_set(rare):
+    X, y = rare
+    frame = pd.DataFrame({"words": np.where(X[:, 0] > 1, "good day sir", "bad night madam"), "second": X[:, 1]})
+    make = LIBRARIES["catboost"].make
+    of_class = make(3, text_features=["words"]).fit(frame, y, eval_set=(frame, y))
+    of_fit = make(3).fit(frame, y, eval_set=(frame, y), text_features=["words"])
+    np.testing.assert_array_equal(of_class.predict_proba(frame), of_fit.predict_proba(frame))
+
+
+def test_catboost_log_probabilities_and_stages(rare):
+    X, y = rare
+    model = LIBRARIES["catboost"].make(10, loss="bce", slope_rate_min=0.5).fit(X, np.where(y == 1, "fraud", "ok"))
+    for log_proba in (model.predict_log_proba(X), model.predict(X, "LogProbability")):
+        np.testing.assert_allclose(log_proba, np.log(model.predict_proba(X)), rtol=1e-9)
+    for first, period, ends in ((0, 1, range(1, 11)), (0, 4, (4, 8, 10)), (2, 5, (7, 10))):
+        options = {"ntree_start": first, "eval_period": period}
+        stages = [
+            model.staged_predict(X, **options),
+            model.staged_predict_proba(X, **options),
+            model.staged_predict_log_proba(X, **options),
+        ]
+        for end, labels, proba, log_proba in zip(ends, *stages, strict=True):
+            np.testing.assert_array_equal(labels, model.predict(X, ntree_start=first, ntree_end=end))
+            np.testing.assert_allclose(proba, model.predict_proba(X, ntree_start=first, ntree_end=end), rtol=1e-9)
+            np.testing.assert_allclose(log_proba, np.log(proba), rtol=1e-9)

@@ -85,6 +85,20 @@ def test_the_booster_loads_into_the_classifier(client, data, tmp_path):
     np.testing.assert_array_equal(model.predict(X), (booster.predict(xgb.DMatrix(X), output_margin=True) >= 0).astype(int))
 
 
+def test_a_second_training_starts_afresh_unless_it_goes_on_from_a_model(client, data):
+    X, y, w = data
+    objective = ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5)
+    rows = on_workers(client, X, y, w, (600, 600))
+    first = ours.train(client, PARAMS, rows, ROUNDS, objective=objective)["booster"]
+    path = list(objective.slope_path)
+    ours.train(client, PARAMS, rows, ROUNDS, objective=objective)
+    np.testing.assert_allclose(objective.slope_path, path, rtol=1e-6)
+    fresh = ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5)
+    ours.train(client, PARAMS, rows, 3, objective=fresh, xgb_model=first)
+    assert len(fresh.slope_path) == ROUNDS + 4
+    np.testing.assert_array_equal(fresh.slope_path[: ROUNDS + 1], path)
+
+
 def test_without_adding_up_the_models_differ(data):
     """What the sums are for: a worker that counts only its own rows has no positive, and another model comes out."""
     _, y, w = data

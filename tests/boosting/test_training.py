@@ -70,6 +70,35 @@ def test_five_positives_grow_trees_under_default_minimum_child_settings():
             assert scores[:5].mean() > np.quantile(scores[5:], 0.95)
 
 
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_each_fold_of_a_cross_validation_learns_its_own_slope(library, rare):
+    """The objective shows the last fold's: the path that training on its rows alone gives."""
+    X, y = rare
+    halves = [(np.arange(750, 1500), np.arange(750)), (np.arange(750), np.arange(750, 1500))]
+    folded, alone = (ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5) for _ in range(2))
+    if library == "lightgbm":
+        data = lgb.Dataset(X, y, init_score=np.zeros(len(y)), params={"verbose": -1}, free_raw_data=False)
+        lgb.cv({**LIGHTGBM, "objective": LightGBMObjective(folded), "metric": "auc"}, data, ROUNDS, folds=halves)
+        lgb.train({**LIGHTGBM, "objective": LightGBMObjective(alone)}, data.subset(np.arange(750)), ROUNDS)
+    else:
+        xgb.cv(XGBOOST, xgb.DMatrix(X, y), ROUNDS, folds=halves, obj=XGBoostObjective(folded), metrics="auc")
+        xgb.train(XGBOOST, xgb.DMatrix(X[:750], y[:750]), ROUNDS, obj=XGBoostObjective(alone))
+    assert len(folded.slope_path) == ROUNDS + 1
+    np.testing.assert_allclose(folded.slope_path, alone.slope_path, rtol=1e-6)
+
+
+def test_an_adapter_trains_one_set_after_another(rare):
+    X, y = rare
+    objective = ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5)
+    adapter = pickle.loads(pickle.dumps(XGBoostObjective(objective)))
+    paths = []
+    for data in (first := xgb.DMatrix(X, y), xgb.DMatrix(X[:750], y[:750]), first):
+        xgb.train(XGBOOST, data, ROUNDS, obj=adapter)
+        paths.append(adapter.objective.slope_path)
+    assert [len(path) for path in paths] == [ROUNDS + 1] * 3
+    assert paths[0] == paths[2] != paths[1]
+
+
 def test_a_classifier_with_our_objective_pickles_clones_and_refits(rare):
     X, y = rare
     model = lgb.LGBMClassifier(objective=ASTraObjective(), n_estimators=ROUNDS, verbose=-1, n_jobs=1).fit(X, y)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import catboost as cb
 import numpy as np
 
-from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting
+from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, warn_without_splits
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import LEAST_CURVATURE, Objective
 from astralearn.boosting.scores import SCORES, known, score_value
@@ -23,6 +23,8 @@ from astralearn.boosting.sweep import Rows
 
 # The key of a CatBoost model's metadata that holds labels and slope.
 _METADATA = "astralearn_state"
+
+_KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")
 
 _CLASS_WEIGHTS = ("class_weights", "auto_class_weights", "scale_pos_weight")
 
@@ -52,8 +54,9 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         """As CatBoostClassifier.fit, with X and y as arrays or data frames; an eval_set is (X, y) or a list of such pairs."""
         if isinstance(X, cb.Pool) or y is None:
             raise ValueError("X and y must be given separately: a Pool's labels cannot be recoded to the minority class")
-        if fit_params.get("init_model") is not None:
-            raise ValueError("init_model is not supported: CatBoost does not tell a custom objective the scores that it starts from")
+        for name in ("init_model", "save_snapshot"):
+            if fit_params.get(name) or self._init_params.get(name):
+                raise ValueError(f"{name} is not supported: CatBoost does not tell a custom objective the scores that it starts from")
         labels = MinorityLabels.of(y)
         binary = labels.to_binary(y)
         of_class = _class_weights(self._init_params, labels, binary)
@@ -73,14 +76,28 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         self._slope_path = objective.slope_path[:-1]  # the last step came from the finished model's scores: no tree uses it
         scale, bias = self.get_scale_and_bias()
         self.set_scale_and_bias(scale, bias + start)
-        self.get_metadata()[_METADATA] = self._as_text()
+        self.get_metadata()[_METADATA] = self._state.as_text()
+        if max(self.get_tree_leaf_counts(), default=1) == 1:
+            warn_without_splits()
         return self
 
     def _evaluation(self, pair: Any, labels: MinorityLabels, start: float, fit_params: dict[str, Any]) -> cb.Pool:
         rows, of = pair
-        cat_features = fit_params.get("cat_features")
-        cat_features = self._init_params.get("cat_features") if cat_features is None else cat_features
-        return cb.Pool(rows, labels.to_binary(of), cat_features=cat_features, baseline=np.full(len(of), start))
+        given = {name: fit_params.get(name) for name in _KINDS_OF_FEATURES}
+        kinds = {name: self._init_params.get(name) if columns is None else columns for name, columns in given.items()}
+        return cb.Pool(rows, labels.to_binary(of), baseline=np.full(len(of), start), **kinds)
+
+    def grid_search(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Refused."""
+        raise _untrained_here("grid_search", "use sklearn.model_selection.GridSearchCV")
+
+    def randomized_search(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Refused."""
+        raise _untrained_here("randomized_search", "use sklearn.model_selection.RandomizedSearchCV")
+
+    def select_features(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Refused."""
+        raise _untrained_here("select_features", "use sklearn.feature_selection.RFE or SelectFromModel")
 
     @property
     def classes_(self) -> np.ndarray:
@@ -95,19 +112,45 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         return np.asarray(x), self._slope_at(ntree_end or self._n_trees_used())
 
     def predict(self, data: Any, prediction_type: str = "Class", ntree_start: int = 0, ntree_end: int = 0, **options: Any) -> np.ndarray:
-        """Labels ("Class"), z and 1 − z ("Probability") or the scores x ("RawFormulaVal")."""
-        x, slope = self._scores_of(data, ntree_start, ntree_end, **options)
+        """Labels ("Class"), 1 − z and z ("Probability"), their logarithms ("LogProbability") or the scores x ("RawFormulaVal")."""
+        return self._predicted(*self._scores_of(data, ntree_start, ntree_end, **options), prediction_type)
+
+    def _predicted(self, x: np.ndarray, slope: float, prediction_type: str) -> np.ndarray:
         if prediction_type == "Class":
             return self._decided(x)
         if prediction_type == "Probability":
             return self._probabilities(x, slope)
+        if prediction_type == "LogProbability":
+            return self._log_probabilities(x, slope)
         if prediction_type == "RawFormulaVal":
             return x
-        raise ValueError(f"prediction_type must be Class, Probability or RawFormulaVal; found {prediction_type!r}")
+        raise ValueError(f"prediction_type must be Class, Probability, LogProbability or RawFormulaVal; found {prediction_type!r}")
 
     def predict_proba(self, X: Any, ntree_start: int = 0, ntree_end: int = 0, **options: Any) -> np.ndarray:
         """1 − z and z in the order of `classes_`."""
         return self.predict(X, "Probability", ntree_start, ntree_end, **options)
+
+    def predict_log_proba(self, data: Any, ntree_start: int = 0, ntree_end: int = 0, **options: Any) -> np.ndarray:
+        """The logarithm of `predict_proba`."""
+        return self.predict(data, "LogProbability", ntree_start, ntree_end, **options)
+
+    def staged_predict(
+        self, data: Any, prediction_type: str = "Class", ntree_start: int = 0, ntree_end: int = 0, eval_period: int = 1, **options: Any
+    ) -> Iterator[np.ndarray]:
+        """`predict` with the first trees, `eval_period` more at each stage."""
+        last = ntree_end or self._n_trees_used()
+        stages = super().staged_predict(data, "RawFormulaVal", ntree_start, ntree_end, eval_period, **options)
+        for stage, x in enumerate(stages, start=1):
+            slope = self._slope_at(min(ntree_start + stage * eval_period, last))
+            yield self._predicted(np.asarray(x), slope, prediction_type)
+
+    def staged_predict_proba(self, data: Any, *args: Any, **options: Any) -> Iterator[np.ndarray]:
+        """`predict_proba` at each stage; further arguments as in `staged_predict`."""
+        return self.staged_predict(data, "Probability", *args, **options)
+
+    def staged_predict_log_proba(self, data: Any, *args: Any, **options: Any) -> Iterator[np.ndarray]:
+        """`predict_log_proba` at each stage; further arguments as in `staged_predict`."""
+        return self.staged_predict(data, "LogProbability", *args, **options)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """g, positive for classes_[1]."""
@@ -181,7 +224,15 @@ class _Rounds:
 def _pairs(eval_set: Any) -> list[Any]:
     if eval_set is None:
         return []
-    return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    pairs = list(eval_set) if isinstance(eval_set, list) else [eval_set]
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ValueError(f"eval_set must be (X, y) or a list of such pairs, whose labels can be recoded; found {type(pair).__name__}")
+    return pairs
+
+
+def _untrained_here(name: str, instead: str) -> ValueError:
+    return ValueError(f"{name} is not supported: CatBoost trains there past this class's fit, with an objective of its own; {instead}")
 
 
 def _class_weights(params: dict[str, Any], labels: MinorityLabels, y: np.ndarray) -> tuple[float, float]:

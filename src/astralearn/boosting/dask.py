@@ -6,17 +6,17 @@ workers. But every worker trains its own copy of the objective, so the slope tha
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 import xgboost.dask as xgb_dask
 
+from astralearn.boosting.estimator import State, continue_slope
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.training import XGBoostObjective
-from astralearn.boosting.xgboost import STATE_ATTRIBUTE
+from astralearn.boosting.xgboost import STATE_ATTRIBUTE, as_it_predicts, state_of
 
 
 def train(
@@ -26,25 +26,33 @@ def train(
     num_boost_round: int = 10,
     *,
     objective: Objective,
+    xgb_model: Any = None,
     callbacks: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
     """`xgboost.dask.train` with an objective of astralearn, labels 0 and 1 (1 the rare class).
 
     client, params, dtrain, num_boost_round, options: as in `xgboost.dask.train`; `base_score` is 0.5 (the score 0) unless given.
-    Returns its {"booster", "history"}. Afterwards `objective` holds the slope and its path, and the booster carries them too:
+    Returns its {"booster", "history"}. The slope starts afresh; with `xgb_model` it goes on from the one that this model carries, or
+    from the objective's own. Afterwards `objective` holds the slope and its path, and the booster carries them too:
     saved, it loads into `ASTraXGBClassifier`. Workers without positives, or without rows, are fine.
     """
+    earlier = None if xgb_model is None else as_it_predicts(xgb_model)
+    if earlier is None:
+        objective.reset()
+    else:
+        continue_slope(objective, state_of(earlier))
     result: dict[str, Any] = xgb_dask.train(
         client,
         {"objective": "binary:logistic", "base_score": 0.5, **params},
         dtrain,
         num_boost_round,
         obj=XGBoostObjective(objective),
+        xgb_model=earlier,
         callbacks=[*(callbacks or []), _SlopeRecorder(objective)],
         **options,
     )
-    objective.learner.continue_from(json.loads(result["booster"].attr(STATE_ATTRIBUTE))["slope_path"])
+    continue_slope(objective, State.of_text(result["booster"].attr(STATE_ATTRIBUTE)))
     return result
 
 
@@ -56,6 +64,6 @@ class _SlopeRecorder(xgb.callback.TrainingCallback):
         self.objective = objective
 
     def after_training(self, model: Any) -> Any:
-        state = {**MinorityLabels(np.arange(2), 1).as_plain(), "slope_path": self.objective.slope_path}
-        model.set_attr(**{STATE_ATTRIBUTE: json.dumps(state)})
+        state = State(MinorityLabels(np.arange(2), 1), self.objective.slope_path)
+        model.set_attr(**{STATE_ATTRIBUTE: state.as_text()})
         return model

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Any
+import warnings
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -15,13 +16,32 @@ from astralearn.core import rebalanced_logit, threshold
 from astralearn.core.confusion import right_and_wrong
 
 
+class State(NamedTuple):
+    """What a fitted model knows beside its trees. labels: which class is 1. slope_path: b before the first round and after each."""
+
+    labels: MinorityLabels
+    slope_path: list[float]
+
+    def as_text(self) -> str:
+        """What a library's model file keeps: one line."""
+        return json.dumps({**self.labels.as_plain(), "slope_path": self.slope_path})
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        plain = json.loads(text)
+        return cls(MinorityLabels.from_plain(plain), [float(b) for b in plain["slope_path"]])
+
+    def cut(self, trees: int) -> Self:
+        """Without the rounds whose trees early stopping has dropped."""
+        return self._replace(slope_path=self.slope_path[: trees + 1])
+
+
 class RebalancedBoosting:
     """Mixin, to stand before a library's classifier: keeps astralearn's parameters and hands on the library's own.
 
     `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z, `decision_function` is g.
 
-    Fitted state that is not in the library's model: labels_ (which class is 1) and slope_path_ (b before the first round and after
-    each), kept in `_state`. A prediction from k trees takes slope_path_[k].
+    Fitted state that is not in the library's model: `State`. A prediction from k trees takes slope_path_[k].
     """
 
     loss: str
@@ -58,7 +78,10 @@ class RebalancedBoosting:
 
     @property
     def minority_class_(self) -> Any:
-        """The label of the rarer class, the positive one; of two equally frequent ones, that which sorts last."""
+        """The label of the rarer class, the positive one; of two equally frequent ones, that which sorts last.
+
+        Continued training keeps the earlier model's, whichever is rarer in the new rows.
+        """
         return self._labels.minority
 
     @property
@@ -86,12 +109,14 @@ class RebalancedBoosting:
         options: Any = {name: getattr(self, name) for name in OWN_PARAMETERS if name not in ("loss", "activation", "start")}
         return make_objective(self.loss, self.activation, n_threads=n_threads, scale_pos_weight=scale_pos_weight, **options)
 
-    def _start(self, y: np.ndarray, sample_weight: Any, slope: float) -> float:
+    def _start(self, y: np.ndarray, sample_weight: Any, slope: float, positive_weight: float = 1.0) -> float:
         if self.start is not None:
             return float(self.start)
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weight is not None and weight.shape != y.shape:
             raise ValueError(f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}")
+        if positive_weight != 1.0:
+            weight = np.where(y == 1, positive_weight, 1.0) * (1.0 if weight is None else weight)
         return start_score(self.loss, y, weight, slope)
 
     def _decided(self, x: np.ndarray) -> np.ndarray:
@@ -101,6 +126,11 @@ class RebalancedBoosting:
         z, complement = _rebalanced(x, slope)
         return self._labels.probabilities(z, complement)
 
+    def _log_probabilities(self, x: np.ndarray, slope: float) -> np.ndarray:
+        """Finite where `_probabilities` underflow."""
+        g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
+        return self._labels.probabilities(-np.logaddexp(0.0, -g), -np.logaddexp(0.0, g))
+
     def _decision(self, x: np.ndarray, slope: float) -> np.ndarray:
         """g, turned so that it is above 0 exactly where `predict` says classes_[1], as scikit-learn has it."""
         g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
@@ -108,16 +138,14 @@ class RebalancedBoosting:
             return np.asarray(-g)
         return np.where(g == 0, np.finfo(np.float64).tiny, g)  # the positive class is predicted at g = 0 too
 
-    def _as_text(self) -> str:
-        """What a library's model file keeps beside the trees: one line."""
-        return json.dumps({**self._labels.as_plain(), "slope_path": self._slope_path})
+    @property
+    def _state(self) -> State:
+        return State(self._labels, self._slope_path)
 
     def _from_text(self, text: str | None) -> None:
         if text is None:
             raise ValueError("the model file was not written by this class: it holds no slope and no class labels")
-        plain = json.loads(text)
-        self._labels = MinorityLabels.from_plain(plain)
-        self._slope_path = [float(b) for b in plain["slope_path"]]
+        self._labels, self._slope_path = State.of_text(text)
 
 
 # The parameters that astralearn adds to a library's own, with their defaults.
@@ -128,11 +156,32 @@ OWN_PARAMETERS: dict[str, Any] = {
 }
 
 
-def continue_slope(objective: Objective, earlier: Any) -> None:
-    """Begin where an earlier classifier's slope ended, so that its trees and the new ones share one path."""
-    path = getattr(earlier, "_slope_path", None)
-    if path:
-        objective.learner.continue_from(path)
+def continued_labels(y: Any, earlier: State | None) -> MinorityLabels:
+    """The labels of `y`; those of an earlier model where there is one, since its scores speak of its positive class."""
+    labels = MinorityLabels.of(y)
+    if earlier is None:
+        return labels
+    if labels.classes.tolist() != earlier.labels.classes.tolist():
+        raise ValueError(
+            f"y must hold the classes of the earlier model that training goes on from, {earlier.labels.classes.tolist()}; "
+            f"found {labels.classes.tolist()}: recode y, or train without that model"
+        )
+    return earlier.labels
+
+
+def continue_slope(objective: Objective, earlier: State | None) -> None:
+    """Begin where an earlier model's slope ended, so that its trees and the new ones share one path."""
+    if earlier is not None:
+        objective.learner.continue_from(earlier.slope_path)
+
+
+def warn_without_splits() -> None:
+    warnings.warn(
+        "the fitted trees hold no split: every row gets the same score. Check that X varies, and lower the library's limits on splits "
+        "(rows per leaf, child weight, gain)",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _rebalanced(x: np.ndarray, slope: float) -> tuple[np.ndarray, np.ndarray]:

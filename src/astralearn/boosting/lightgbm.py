@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import re
 from pathlib import Path
 from typing import Any, Self
@@ -13,14 +14,21 @@ from lightgbm.sklearn import LGBMModel
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, continue_slope
+from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, State, continue_slope, continued_labels, warn_without_splits
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, LightGBMScore
 from astralearn.boosting.training import LightGBMObjective
 
 # The line of a LightGBM model file that holds labels and slope. LightGBM reads past header keys that it does not know.
+# A Booster in memory has no header: there it is an attribute, which pickles with it.
 _HEADER = "astralearn_state"
+
+# From 4.7 on LightGBM takes evaluation sets as eval_X and eval_y and warns at eval_set; 4.5, our lower bound, knows only that.
+_TAKES_EVAL_X = "eval_X" in inspect.signature(LGBMModel.fit).parameters
+
+# LightGBM's names for one parameter.
+_IS_UNBALANCE = ("is_unbalance", "unbalance", "unbalanced_sets")
 
 
 class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
@@ -31,7 +39,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
     constant. It is added to the first tree's leaves, so LightGBM's own model file predicts the full score.
 
     The rarer class is the positive one: `minority_class_`. `eval_metric` takes the names in SCORES beside LightGBM's own ("soft_g_mean"
-    is the default where `eval_set` is given). A per-row `init_score` is passed on and, as in LightGBM, is not part of predictions.
+    is the default where there is an evaluation set). A per-row `init_score` is passed on and, as in LightGBM, is not part of predictions.
     """
 
     def _process_params(self, stage: str) -> dict[str, Any]:
@@ -64,22 +72,29 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         eval_class_weight: Any = None,
         eval_init_score: Any = None,
         eval_metric: Any = None,
+        *,
+        init_model: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """As LGBMClassifier.fit."""
-        labels = MinorityLabels.of(y)
+        """As LGBMClassifier.fit; evaluation sets as `eval_set` or as `eval_X` and `eval_y`, with any LightGBM."""
+        pairs = _pairs(eval_set, eval_X, eval_y)
+        earlier = None if init_model is None else _earlier(init_model)
+        labels = continued_labels(y, earlier)
         binary = labels.to_binary(y)
         self._describe_labels(labels)
-        objective = self._new_objective(self._threads(), self._positive_weight(labels))
-        earlier = fit_params.get("init_model")
+        objective = self._new_objective(self._threads(), self._positive_weight(labels, binary))
         continue_slope(objective, earlier)
-        eval_set = [eval_set] if isinstance(eval_set, tuple) else eval_set
         start = 0.0
-        if init_score is None and earlier is None:
-            start = self._start(binary, sample_weight, objective.slope)
+        if init_score is None and init_model is None:
+            start = self._start(binary, sample_weight, objective.slope, self._start_weight(labels, binary))
+            self._check_linear_tree(start)
             init_score = np.full(len(binary), start)
-            if eval_set is not None and eval_init_score is None:
-                eval_init_score = [np.full(len(labels_of), start) for _, labels_of in eval_set]
+            if pairs and eval_init_score is None:
+                eval_init_score = [np.full(len(of), start) for _, of in pairs]
+        # LightGBM knows the training set by its objects, and reports it as "training".
+        recoded = [(rows, binary if rows is X and of is y else labels.to_binary(of)) for rows, of in pairs]
         self._fitting = objective
         try:
             # Past LGBMClassifier.fit, which would encode labels by their order and insist on a built-in objective.
@@ -88,12 +103,13 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
                 binary,
                 sample_weight=sample_weight,
                 init_score=init_score,
-                eval_set=None if eval_set is None else [(X if rows is X else rows, labels.to_binary(of)) for rows, of in eval_set],
                 eval_names=eval_names,
                 eval_sample_weight=eval_sample_weight,
                 eval_class_weight=eval_class_weight,
                 eval_init_score=eval_init_score,
-                eval_metric=_scores(eval_metric, objective, default=eval_set is not None),
+                eval_metric=_scores(eval_metric, objective, default=bool(pairs)),
+                init_model=init_model,
+                **_evaluation_sets(recoded),
                 **fit_params,
             )
         finally:
@@ -103,6 +119,9 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         self._objective = "none"
         if start != 0.0:
             _shift_first_tree(self.booster_, start)
+        setattr(self.booster_, _HEADER, self._state)
+        if not self.booster_.feature_importance("split").any():
+            warn_without_splits()
         return self
 
     def _describe_labels(self, labels: MinorityLabels) -> None:
@@ -115,27 +134,49 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         if self.loss != "bce" and self.class_weight is not None:
             self._class_weight = {0: 1.0, 1: 1.0}  # see _positive_weight
 
-    def _positive_weight(self, labels: MinorityLabels) -> float:
+    def _positive_weight(self, labels: MinorityLabels, binary: np.ndarray) -> float:
         """Class weights as one number. Rows' weights of a whole class cancel in the rates, and "balanced" is what rates are."""
         weight = float(self._other_params.get("scale_pos_weight", 1.0))
-        if self.loss != "bce" and isinstance(self.class_weight, dict):
-            by_class = labels.weights_by_binary(self.class_weight)
-            weight *= by_class.get(1, 1.0) / by_class.get(0, 1.0)
-        return weight
+        if self.loss != "bce":
+            return weight * self._class_weight_ratio(labels, 1.0)
+        if not any(self._other_params.get(name) for name in _IS_UNBALANCE):
+            return weight
+        if weight != 1.0:
+            raise ValueError(f"scale_pos_weight must be left out where is_unbalance is set, as in LightGBM; found {weight}")
+        return _imbalance(binary)
+
+    def _start_weight(self, labels: MinorityLabels, binary: np.ndarray) -> float:
+        """How much more a positive weighs than a negative in BCE: `class_weight` too, which LightGBM makes rows' weights of."""
+        return self._positive_weight(labels, binary) * self._class_weight_ratio(labels, _imbalance(binary))
+
+    def _class_weight_ratio(self, labels: MinorityLabels, balanced: float) -> float:
+        """`class_weight` of the positive class over that of the other."""
+        if not isinstance(self.class_weight, dict):
+            return 1.0 if self.class_weight is None else balanced
+        by_class = labels.weights_by_binary(self.class_weight)
+        return float(by_class.get(1, 1.0) / by_class.get(0, 1.0))
+
+    def _check_linear_tree(self, start: float) -> None:
+        if start != 0.0 and any(self._other_params.get(name) for name in ("linear_tree", "linear_trees")):
+            raise ValueError(
+                f"linear_tree must be left out, or start set to 0.0: LightGBM lets no starting score be added to linear leaves; found "
+                f"linear_tree with a start of {start:.4g}"
+            )
 
     def _threads(self) -> int:
         return int(self._process_n_jobs(self.n_jobs))
 
     def _n_trees_used(self) -> int:
-        return int(self._best_iteration or self.n_estimators_)
+        best = self._best_iteration or 0  # −1 in a model that was loaded
+        return int(best if best > 0 else self.n_estimators_)
 
     def _scores_of(self, X: Any, start_iteration: int, num_iteration: int | None, **kwargs: Any) -> tuple[np.ndarray, float]:
         """x, and the slope for the trees that it came from."""
         check_is_fitted(self)
         x = LGBMModel.predict(self, X, raw_score=True, start_iteration=start_iteration, num_iteration=num_iteration, **kwargs)
         asked = num_iteration if num_iteration is not None else self._n_trees_used()
-        trees = start_iteration + asked if asked > 0 else len(self._slope_path)
-        return np.asarray(x), self._slope_at(trees)
+        held = int(self.n_estimators_)
+        return np.asarray(x), self._slope_at(min(start_iteration + asked, held) if asked > 0 else held)
 
     def predict(
         self,
@@ -183,20 +224,68 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         """LightGBM's own model file (any LightGBM reads it), with labels and slope in one header line."""
         check_is_fitted(self)
         text = self.booster_.model_to_string()
-        Path(path).write_text(text.replace("\n", f"\n{_HEADER}:{self._as_text()}\n", 1), encoding="utf-8")
+        Path(path).write_text(text.replace("\n", f"\n{_HEADER}:{self._state.as_text()}\n", 1), encoding="utf-8")
 
     def load_model(self, path: str | Path) -> Self:
         """Read what `save_model` wrote: predicts as the classifier that was saved."""
         text = Path(path).read_text(encoding="utf-8")
-        state = re.search(rf"^{_HEADER}:(.*)$", text, re.MULTILINE)
-        self._from_text(state[1] if state else None)
+        self._from_text(_header(text))
         self._describe_labels(self._labels)
         self._Booster = lgb.Booster(model_str=text)
+        setattr(self._Booster, _HEADER, self._state)
         self._best_iteration = self._Booster.best_iteration
         self._n_features = self.n_features_in_ = self._Booster.num_feature()
         self._objective = "none"
         self.fitted_ = True
         return self
+
+
+def _header(text: str) -> str | None:
+    """The line of a model file that holds labels and slope."""
+    line = re.search(rf"^{_HEADER}:(.*)$", text, re.MULTILINE)
+    return line[1] if line else None
+
+
+def _earlier(init_model: Any) -> State | None:
+    """What a classifier, a Booster or a model file carries of astralearn: labels, and the slope up to its trees."""
+    if isinstance(init_model, (str, Path)):
+        text = _header(Path(init_model).read_text(encoding="utf-8"))
+        booster, state = lgb.Booster(model_file=init_model), None if text is None else State.of_text(text)
+    elif isinstance(init_model, ASTraLGBMClassifier):
+        booster, state = init_model.booster_, init_model._state
+    else:
+        booster = init_model.booster_ if isinstance(init_model, LGBMModel) else init_model
+        state = getattr(booster, _HEADER, None)
+    return None if state is None else state.cut(booster.current_iteration())
+
+
+def _imbalance(binary: np.ndarray) -> float:
+    """Rows of class 0 for each of class 1."""
+    positives = int(np.count_nonzero(binary))
+    return (len(binary) - positives) / positives
+
+
+def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
+    """Evaluation sets in either spelling as pairs of rows and labels."""
+    if eval_X is None and eval_y is None:
+        return [eval_set] if isinstance(eval_set, tuple) else list(eval_set or [])
+    if eval_set is not None:
+        raise ValueError("eval_set must be left out where eval_X and eval_y are given; found both")
+    if eval_X is None or eval_y is None:
+        raise ValueError(f"eval_X and eval_y must be given together; found {'eval_X' if eval_y is None else 'eval_y'} only")
+    if not isinstance(eval_X, tuple) and not isinstance(eval_y, tuple):
+        return [(eval_X, eval_y)]
+    lengths = [len(given) if isinstance(given, tuple) else None for given in (eval_X, eval_y)]
+    if lengths[0] != lengths[1]:
+        raise ValueError("eval_X and eval_y must be one array each, or tuples of one length")
+    return list(zip(eval_X, eval_y, strict=True))
+
+
+def _evaluation_sets(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """As the installed LightGBM wants them."""
+    if not pairs:
+        return {}
+    return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)} if _TAKES_EVAL_X else {"eval_set": pairs}
 
 
 def _scores(eval_metric: Any, objective: Objective, *, default: bool) -> Any:

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from astralearn.boosting.objective import Objective
+from astralearn.boosting.slope_learner import SlopeLearner
 
 
-class LightGBMObjective:
-    """`lgb.train({"objective": LightGBMObjective(ConfusionObjective("gmn"))}, data)`.
+class _BySet:
+    """An objective whose slope is learned for each training set apart: `lgb.cv` and `xgb.cv` train their folds by turns.
 
-    Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions: LightGBM does neither for custom
-    objectives. Scores are taken in float32, the precision in which LightGBM stores gradients.
+    The objective shows the slope of the set that came last.
     """
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
+        self._learners: weakref.WeakKeyDictionary[Any, SlopeLearner] = weakref.WeakKeyDictionary()
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.objective,)  # weak references do not pickle
+
+    @contextlib.contextmanager
+    def _learning_from(self, data: Any) -> Iterator[Objective]:
+        self.objective.learner = self._learners.get(data, self.objective.learner)
+        yield self.objective
+        self._learners[data] = self.objective.learner
+
+
+class LightGBMObjective(_BySet):
+    """`lgb.train({"objective": LightGBMObjective(ConfusionObjective("gmn"))}, data)`.
+
+    Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions: LightGBM does neither for custom
+    objectives. Scores are taken in float32, the precision in which LightGBM stores gradients. In `lgb.cv` each fold learns a slope.
+    """
 
     def __call__(self, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
-        return self.objective(dataset.get_label(), preds.astype(np.float32), dataset.get_weight())
+        with self._learning_from(dataset) as objective:
+            return objective(dataset.get_label(), preds.astype(np.float32), dataset.get_weight())
 
 
-class XGBoostObjective:
+class XGBoostObjective(_BySet):
     """`xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`; also in `xgboost.dask.train`.
 
     Without `base_score` XGBoost starts from a margin of its own. (With `"objective": "binary:logistic"` beside it, `base_score` is a
     probability, and 0.5 the score 0.) Under XGBoost's collective (Dask, Spark, rabit) the six sums of each
-    round are added up over the workers, so that every worker's gradient is the one of all rows.
+    round are added up over the workers, so that every worker's gradient is the one of all rows. In `xgb.cv` each fold learns a slope.
     """
-
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
 
     def __call__(self, preds: np.ndarray, dmatrix: Any) -> tuple[np.ndarray, np.ndarray]:
         weight = dmatrix.get_weight()
-        return xgboost_round(self.objective, dmatrix.get_label(), preds, weight if weight.size else None)
+        with self._learning_from(dmatrix) as objective:
+            return xgboost_round(objective, dmatrix.get_label(), preds, weight if weight.size else None)
 
 
 def xgboost_round(

@@ -12,8 +12,7 @@ import numpy as np
 import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
-from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, continue_slope
-from astralearn.boosting.labels import MinorityLabels
+from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, State, continue_slope, continued_labels, warn_without_splits
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, XGBoostScore
 from astralearn.boosting.training import xgboost_round
@@ -52,16 +51,19 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         """As XGBClassifier.fit."""
         if self.objective != "binary:logistic":
             raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
-        labels = MinorityLabels.of(y)
+        earlier = None if xgb_model is None else as_it_predicts(xgb_model)
+        state = None if earlier is None else state_of(earlier)
+        labels = continued_labels(y, state)
         binary = labels.to_binary(y)
-        objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, self.scale_pos_weight or 1.0)
-        continue_slope(objective, _earlier(xgb_model))
+        positive_weight = self.scale_pos_weight or 1.0
+        objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, positive_weight)
+        continue_slope(objective, state)
         changed: dict[str, Any] = {
             "objective": _Round(objective),
             "eval_metric": _scores(self.eval_metric, objective, eval_set is not None),
         }
-        if self.base_score is None and xgb_model is None:
-            start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope)
+        if self.base_score is None and earlier is None:
+            start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope, positive_weight)
             changed["base_score"] = 1.0 / (1.0 + math.exp(-start))
         self.__dict__.pop("_labels", None)
         with _replaced(self, changed):
@@ -72,12 +74,14 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
                 base_margin=base_margin,
                 eval_set=None if eval_set is None else [(rows, labels.to_binary(of)) for rows, of in eval_set],
                 verbose=verbose,
-                xgb_model=xgb_model.get_booster() if isinstance(xgb_model, xgb.XGBModel) else xgb_model,
+                xgb_model=earlier,
                 **fit_params,
             )
         self._labels = labels
         self._slope_path = list(objective.slope_path)
-        self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._as_text()})
+        self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._state.as_text()})
+        if not self.get_booster().get_score():
+            warn_without_splits()
         return self
 
     @property
@@ -135,16 +139,23 @@ class _Round:
         return xgboost_round(self.objective, y_true, y_pred, sample_weight)
 
 
-class _Earlier:
-    """The slope path that a Booster carries."""
+def as_it_predicts(xgb_model: Any) -> xgb.Booster:
+    """The Booster of a classifier, a Booster or a model file, without the trees after its best iteration.
 
-    def __init__(self, booster: xgb.Booster) -> None:
-        text = booster.attr(STATE_ATTRIBUTE)
-        self._slope_path: list[float] = json.loads(text)["slope_path"] if text else []
+    XGBoost would keep these and the old best iteration, and the new trees would never be used.
+    """
+    if isinstance(xgb_model, xgb.XGBModel):
+        xgb_model = xgb_model.get_booster()
+    booster = xgb_model if isinstance(xgb_model, xgb.Booster) else xgb.Booster(model_file=xgb_model)
+    best = booster.attr("best_iteration")
+    is_linear = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"  # one sum of all rounds
+    return booster if best is None or is_linear else booster[: int(best) + 1]
 
 
-def _earlier(xgb_model: Any) -> Any:
-    return _Earlier(xgb_model) if isinstance(xgb_model, xgb.Booster) else xgb_model
+def state_of(booster: xgb.Booster) -> State | None:
+    """What a Booster carries of astralearn: labels, and the slope up to its trees."""
+    text = booster.attr(STATE_ATTRIBUTE)
+    return State.of_text(text).cut(booster.num_boosted_rounds()) if text else None
 
 
 def _scores(eval_metric: Any, objective: Objective, default: bool) -> Any:
