@@ -4,9 +4,19 @@ import sys
 import pytest
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset, WeightedRandomSampler
 
-from astralearn.torch import ASTra, BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, full_batch_backward
+from astralearn.torch import (
+    ASTra,
+    BalancedAccuracyLoss,
+    BCELoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    StratifiedBatchSampler,
+    full_batch_backward,
+)
 
 
 def model(*extra, seed=0):
@@ -65,11 +75,45 @@ def test_dropout_and_a_shuffling_loader_repeat_themselves():
     assert worst(got, gradients(net)) < 1e-5
 
 
+def seeded():
+    return torch.Generator().manual_seed(3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        lambda y: {"batch_sampler": StratifiedBatchSampler(y, 16, positives_per_batch=3)},
+        lambda y: {"shuffle": True, "generator": seeded(), "batch_size": 16, "drop_last": True},
+        lambda y: {"sampler": WeightedRandomSampler(y + 0.2, 40, generator=seeded()), "batch_size": 16},
+        lambda y: {"batch_sampler": BatchSampler(RandomSampler(y, generator=seeded()), 16, drop_last=True)},
+    ],
+    ids=["stratified", "generator", "sampler", "batch_sampler"],
+)
+def test_loaders_with_a_state_of_their_own_repeat_themselves_and_go_on_as_after_one_epoch(settings):
+    x, y, _ = data(60)
+    loader, untouched = (DataLoader(TensorDataset(x, y), **settings(y)) for _ in range(2))
+    net, whole = model(), model()
+    full_batch_backward(net, GMNLoss(), loader)
+    inputs, labels = zip(*untouched, strict=True)
+    GMNLoss()(whole(torch.cat(inputs)), torch.cat(labels)).backward()
+    assert worst(gradients(net), gradients(whole)) < 1e-5
+    assert all(torch.equal(mine, theirs) for (mine, _), (theirs, _) in zip(loader, untouched, strict=True))
+
+
 def test_batch_norm_statistics_move_once():
     x, y, _ = data(60)
     net = model(nn.BatchNorm1d(6))
     full_batch_backward(net, GMNLoss(), list(zip(x.split(20), y.split(20), strict=True)))
     assert int(net[2].num_batches_tracked) == 3
+
+
+def test_batch_norm_statistics_stay_where_the_first_pass_fails():
+    x, y, _ = data(40)
+    net = model(nn.BatchNorm1d(6))
+    with pytest.raises(ValueError, match="target must hold 0, 1 or NaN"):
+        full_batch_backward(net, GMNLoss(), [(x[:20], y[:20]), (x[20:], y[20:] + 2)])
+    assert int(net[2].num_batches_tracked) == 0
+    assert not net[2].running_mean.any()
 
 
 def test_batches_of_another_kind():

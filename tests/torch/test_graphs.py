@@ -63,6 +63,22 @@ def test_compile_has_no_graph_breaks_and_equals_eager():
             torch.testing.assert_close(compiled, eager, rtol=2e-5, atol=1e-7)
 
 
+def test_compiled_running_sums_have_no_graph_breaks_and_equal_eager():
+    eager, compiled = GMNLoss(running=0.9), GMNLoss(running=0.9)
+    step = torch.compile(compiled, fullgraph=True)
+    for shift in range(3):
+        y = (torch.arange(len(X)) % 7 == shift).float()
+        results = []
+        for loss in (eager, step):
+            x = X.clone().requires_grad_()
+            value = loss(x, y)
+            value.backward()
+            results.append((value.detach(), x.grad))
+        torch.testing.assert_close(results[1], results[0], rtol=2e-5, atol=1e-7)
+    torch.testing.assert_close(compiled.kept, eager.kept, rtol=2e-5, atol=1e-7)
+    assert not compiled.kept.requires_grad
+
+
 def test_compiled_inference_is_accurate_far_below_zero():
     layer = ASTra()
     with torch.no_grad():

@@ -5,6 +5,7 @@ from torch import nn
 
 from astralearn.core import LOSSES
 from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.torch.losses import Memory
 from oracles import brute_loss
 
 MODULES = {"bce": BCELoss, "gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
@@ -167,6 +168,37 @@ def test_running_sums_remember_the_class_that_a_batch_lacks():
     assert torch.equal(other.kept, loss.kept)
 
 
+@every_loss
+@pytest.mark.parametrize("bad_batch", [0, 1])
+def test_running_sums_forget_a_batch_that_is_not_finite(name, bad_batch):
+    """In one of two outputs: the other one keeps its sums of the same batch."""
+    batches = [batch(seed=seed, outputs=2)[:2] for seed in range(4)]
+    loss, first, second = (MODULES[name](per_output=True, reduction="none", running=0.9) for _ in range(3))
+    for number, (logits, target) in enumerate(batches):
+        is_bad = number == bad_batch
+        spoilt = logits * torch.tensor([torch.nan, 1.0]) if is_bad else logits
+        value, gradient = value_and_gradient(loss, spoilt, target)
+        of_second, gradient_of_second = value_and_gradient(second, logits[:, 1:], target[:, 1:])
+        torch.testing.assert_close((value[1:], gradient[:, 1:]), (of_second, gradient_of_second))
+        if is_bad:
+            assert torch.isnan(value[0])
+        else:
+            torch.testing.assert_close((value[:1], gradient[:, :1]), value_and_gradient(first, logits[:, :1], target[:, :1]))
+
+
+def test_running_sums_follow_the_logits_to_their_device():
+    loss = GMNLoss(running=0.9)
+    loss(torch.zeros(2), torch.tensor([0, 1]))
+    Memory(loss).joined(tuple(torch.zeros(1, device="meta") for _ in range(6)))
+    assert loss.kept.device.type == "meta"
+
+
+def test_weights_with_a_gradient_are_fine_where_none_is_taken():
+    g, y, w = batch()
+    with torch.no_grad():
+        assert float(GMNLoss()(g, y, w.clone().requires_grad_())) == float(GMNLoss()(g, y, w))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -183,6 +215,11 @@ def test_running_sums_remember_the_class_that_a_batch_lacks():
             lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.tensor([1.0, -1.0])),
             ValueError,
             "sample_weight must be finite and at least 0",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.ones(2, requires_grad=True)),
+            ValueError,
+            r"sample_weight gets no gradient.*pass sample_weight\.detach\(\)",
         ),
         (lambda: GMNLoss()(torch.zeros(0), torch.zeros(0)), ValueError, "at least one value, unless process_group is given"),
         (lambda: GMNLoss(per_output=True)(torch.zeros(3), torch.zeros(3)), ValueError, r"per_output wants logits of shape \(N, C\)"),

@@ -68,7 +68,7 @@ import torch
 from astralearn.torch import SoftConfusionMonitor
 monitor = SoftConfusionMonitor()
 assert not monitor.is_torchmetric
-first = monitor(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]))
+first = monitor(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]), torch.ones(3, requires_grad=True))
 monitor.update(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]))
 assert abs(float(monitor.compute()["fpr"]) - 0.5) < 1e-6 and abs(float(first["fpr"]) - 0.5) < 1e-6
 assert "counts" in monitor.state_dict()

@@ -1,8 +1,10 @@
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from astralearn.torch import StratifiedBatchSampler
 
@@ -53,6 +55,22 @@ def test_in_a_data_loader():
 
 
 @pytest.mark.parametrize(
+    "kind",
+    [
+        torch.Tensor.tolist,
+        torch.Tensor.bool,
+        torch.Tensor.numpy,
+        lambda y: y[:, None],
+        lambda y: pd.Series(y.numpy(), index=range(7, 7 + len(y))),
+        lambda y: np.flip(y.flip(0).numpy()),
+    ],
+    ids=["list", "bool", "array", "column", "series", "reversed view"],
+)
+def test_labels_of_any_kind(kind):
+    assert list(StratifiedBatchSampler(kind(labels()), 10)) == list(StratifiedBatchSampler(labels(), 10))
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (lambda: StratifiedBatchSampler([0, 0, 0], 2), "both classes; found 0 positives and 3 negatives"),
@@ -61,6 +79,9 @@ def test_in_a_data_loader():
             lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=4),
             r"must be in \[1, batch_size=4\); found 4",
         ),
+        (lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=0), r"must be in \[1, batch_size=4\); found 0"),
+        (lambda: StratifiedBatchSampler(torch.eye(3), 2), r"one per example; found shape \(3, 3\): .* pass e.g. labels.any\(1\)"),
+        (lambda: StratifiedBatchSampler(1, 2), r"one per example; found shape \(\)"),
         (lambda: StratifiedBatchSampler(labels(), 4, num_replicas=2, rank=2), "rank must be in"),
         (lambda: StratifiedBatchSampler([0, 1], 8, num_replicas=2, rank=0), "1 negatives fill no batch on each of 2 ranks"),
     ],
@@ -68,3 +89,8 @@ def test_in_a_data_loader():
 def test_mistakes_get_a_clear_error(arguments, message):
     with pytest.raises(ValueError, match=message):
         arguments()
+
+
+def test_lightnings_sampler_in_place_of_the_labels():
+    with pytest.raises(TypeError, match=r"found a DistributedSampler.*Trainer\(use_distributed_sampler=False\)"):
+        StratifiedBatchSampler(DistributedSampler(labels(), num_replicas=2, rank=0), 4)

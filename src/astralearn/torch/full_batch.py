@@ -31,7 +31,8 @@ def full_batch_backward(
     model: from inputs to logits; DDP-wrapped works if the loss has a process_group, and communicates once, at the end. loss: any of
     this package's, without `running`. batches: a list, a DataLoader, anything that can be iterated over twice and gives the same
     micro-batches, each (inputs, target) or (inputs, target, sample_weight). Both passes start from one state of torch's random
-    numbers, so dropout and a shuffling DataLoader repeat themselves. forward: (model, batch) → (logits, target) or (logits, target,
+    numbers, of the loader's and its samplers' generators and of the samplers' epochs, so dropout and a shuffling DataLoader repeat
+    themselves; afterwards all of them are as after one pass. forward: (model, batch) → (logits, target) or (logits, target,
     sample_weight), for batches of another kind.
 
     Exact if the model treats examples one by one. Batch normalisation in training mode does not: its statistics are those of each
@@ -42,7 +43,7 @@ def full_batch_backward(
     if isinstance(batches, Iterator):  # asking iter() instead would make a DataLoader draw random numbers
         raise TypeError("full_batch_backward goes through the batches twice: pass a list or a DataLoader, not an iterator or generator")
     look = forward or _logits_and_labels
-    random_state = _random_state()
+    rewind = _rewinder(batches)
     with torch.no_grad(), _buffers_restored(model):
         total = _total(loss, (loss.prepared(*look(model, batch)) for batch in batches))
     scale = 1.0
@@ -50,7 +51,7 @@ def full_batch_backward(
         total, scale = gather_sums(loss.name, total, loss.process_group), float(world_size(loss.process_group))
     losses: Tensor = SUMMED[loss.name].value(total, xp=eager)
     per_loss = torch.full_like(losses, 1.0 / losses.numel())
-    _set_random_state(random_state)
+    rewind()
     for batch, is_last in _with_end(batches):
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
@@ -94,16 +95,37 @@ def _no_sync(model: nn.Module) -> contextlib.AbstractContextManager[Any]:
 @contextlib.contextmanager
 def _buffers_restored(model: nn.Module) -> Iterator[None]:
     before = [buffer.clone() for buffer in model.buffers()]
-    yield
-    for buffer, saved in zip(model.buffers(), before, strict=True):
-        buffer.copy_(saved)
+    try:
+        yield
+    finally:
+        for buffer, saved in zip(model.buffers(), before, strict=True):
+            buffer.copy_(saved)
 
 
-def _random_state() -> tuple[Tensor, list[Tensor]]:
-    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+def _rewinder(batches: Iterable[Any]) -> Callable[[], None]:
+    """Goes back, when called, to the random numbers, generators and epochs of now."""
+    cpu, cuda = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    sources = list(_loader_and_samplers(batches))
+    generators = [source.generator for source in sources if isinstance(getattr(source, "generator", None), torch.Generator)]
+    states = [generator.get_state() for generator in generators]
+    epochs = [(source, source.epoch) for source in sources if hasattr(source, "epoch")]
+
+    def rewind() -> None:
+        torch.set_rng_state(cpu)
+        if cuda:
+            torch.cuda.set_rng_state_all(cuda)
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+        for source, epoch in epochs:
+            if source.epoch != epoch:  # one that stays may be read-only
+                source.epoch = epoch
+
+    return rewind
 
 
-def _set_random_state(state: tuple[Tensor, list[Tensor]]) -> None:
-    torch.set_rng_state(state[0])
-    if state[1]:
-        torch.cuda.set_rng_state_all(state[1])
+def _loader_and_samplers(batches: Any) -> Iterator[Any]:
+    """The loader, its samplers, and theirs: whatever may hold a generator or an epoch that a pass moves on."""
+    yield batches
+    for name in ("sampler", "batch_sampler"):
+        if getattr(batches, name, None) is not None:
+            yield from _loader_and_samplers(getattr(batches, name))

@@ -20,7 +20,8 @@ class SummedLossModule(nn.Module):
 
     Call it as `loss(logits, target)` or `loss(logits, target, sample_weight)`. logits: floating point, any shape (…), rebalanced by
     `ASTra` or not; probabilities cannot be told from logits, so pass none. target: 0 and 1 of the same shape, any real dtype; NaN
-    and `ignore_index` mark missing labels, which count for nothing. sample_weight: finite and ≥ 0, broadcast to that shape.
+    and `ignore_index` mark missing labels, which count for nothing. sample_weight: finite and ≥ 0, broadcast to that shape;
+    it gets no gradient.
 
     A batch without one of the classes counts as one correctly classified example of it: loss and gradient of the other class are
     finite and as useful as ever. A batch without any label has loss and gradient 0.
@@ -34,6 +35,7 @@ class SummedLossModule(nn.Module):
     """
 
     name: str
+    kept: Tensor | None
 
     def __init__(
         self,
@@ -63,6 +65,9 @@ class SummedLossModule(nn.Module):
         losses: Tensor = _Summed.apply(  # type: ignore[no-untyped-call]
             g, y, weight, self.name, self.axis(g), self.process_group, history
         )
+        if history is not None and self.kept is not None:
+            # Compiled, what _Summed leaves behind has a grad_fn, and detaching it in there is an error.
+            self.kept = self.kept.detach()
         return self.reduced(losses)
 
     def reduced(self, losses: Tensor) -> Tensor:
@@ -163,16 +168,16 @@ class Memory:
     def __init__(self, owner: SummedLossModule) -> None:
         self.owner = owner
 
-    def joined(self, sums: Sums) -> tuple[Sums, float]:
-        """(decayed earlier sums + these, how many batches they amount to); remembers them."""
-        owner, loss = self.owner, SUMMED[self.owner.name]
+    def joined(self, sums: Sums) -> tuple[Sums, Tensor]:
+        """(decayed earlier sums + these, how many batches they amount to); remembers them, for each output where they are finite."""
+        owner, name = self.owner, self.owner.name
         decay = float(owner.running or 0.0)
-        age = 1.0
-        if owner.kept is not None:
-            *earlier, ages = owner.kept.to(sums[0].dtype).unbind(0)
-            sums = loss.add(_scaled(self.owner.name, tuple(earlier), decay), sums, xp=eager)
-            age = 1.0 + decay * float(ages.reshape(-1)[0])
-        owner.kept = torch.stack([*sums, torch.full_like(sums[0], age)]).detach()
+        before = _no_memory(name, sums[0]) if owner.kept is None else owner.kept.to(sums[0])
+        *earlier, ages = before.unbind(0)
+        sums = SUMMED[name].add(_scaled(name, tuple(earlier), decay), sums, xp=eager)
+        age = 1.0 + decay * ages
+        now = torch.stack([*sums, age])
+        owner.kept = torch.where(torch.isfinite(now).all(0), now, before)
         return sums, age
 
 
@@ -191,17 +196,17 @@ class _Summed(torch.autograd.Function):
         memory: Memory | None,
     ) -> Tensor:
         total, looks = examined(name, g, y, weight, axis)
-        scale = 1.0
+        scale: float | Tensor = 1.0
         if process_group is not None:
             total, scale = gather_sums(name, total, process_group), float(world_size(process_group))
         if memory is not None:
             # Sums of n batches have 1/n of one batch's gradient: undo that, so that the step size does not depend on the memory.
             total, age = memory.joined(total)
-            scale *= age
+            scale = scale * age
         ctx.is_plain = process_group is None and memory is None
         ctx.name, ctx.axis = name, axis
         slope = gradient_at(name, looks, y, total)
-        ctx.save_for_backward(g, y, weight, slope if scale == 1.0 else scale * slope)
+        ctx.save_for_backward(g, y, weight, slope if ctx.is_plain else scale * slope)
         value: Tensor = SUMMED[name].value(total, xp=eager)
         return value
 
@@ -261,6 +266,11 @@ def _sums_of_nothing(name: str, g: Tensor, axis: tuple[int, ...]) -> Sums:
     return sums
 
 
+def _no_memory(name: str, of: Tensor) -> Tensor:
+    """What `kept` starts from, for sums of that shape: those of nothing, which amount to no batch."""
+    return torch.stack([*_sums_of_nothing(name, of, axis=(0,)), torch.zeros_like(of)])  # dimension 0 is always summed over
+
+
 def _scaled(name: str, sums: Sums, factor: float) -> Sums:
     """Every sum times a factor; those of GMN that are logarithms, plus its logarithm."""
     if name != "gmn":
@@ -279,6 +289,8 @@ def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -
         raise ValueError(f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}")
     if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
         raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}")
+    if sample_weight is not None and sample_weight.requires_grad and torch.is_grad_enabled():
+        raise ValueError("sample_weight gets no gradient; found one that requires it: pass sample_weight.detach()")
 
 
 def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:

@@ -92,6 +92,7 @@ class SoftConfusionMonitor(_Metric):
             """Forgets everything counted."""
             self.counts.zero_()
 
+        @torch.no_grad()
         def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> dict[str, Tensor]:
             """Counts a batch and returns its own readings."""
             g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -17,7 +18,7 @@ class StratifiedBatchSampler(Sampler[list[int]]):
     positives out in random order, starting again when they run out: with fewer positives than batches each is seen several times.
     So the class proportions differ from the data's; GMN, being made of rates within each class, does not notice, BCE does.
 
-    labels: 0 and 1, one per example, of any kind that torch.as_tensor takes. batch_size: on each rank, positives included.
+    labels: 0 and 1, one per example: a tensor, or anything that NumPy makes an array of. batch_size: on each rank, positives included.
     positives_per_batch: None takes the data's share of positives, at least 1. num_replicas, rank: taken from torch.distributed where
     it is initialised. Every rank gets the same number of batches, no negative twice; call `set_epoch` as with
     DistributedSampler to get another order in each epoch, here in any case. seed: the same on all ranks.
@@ -34,14 +35,16 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         rank: int | None = None,
         seed: int = 0,
     ) -> None:
-        y = torch.as_tensor(labels).reshape(-1)
+        y = _one_per_example(labels)
         if not bool(((y == 0) | (y == 1)).all()):
             raise ValueError(f"labels must be 0 or 1; found {y[(y != 0) & (y != 1)][0].item()}")
         self.positives = torch.nonzero(y == 1).reshape(-1)
         self.negatives = torch.nonzero(y == 0).reshape(-1)
         if not len(self.positives) or not len(self.negatives):
             raise ValueError(f"labels must hold both classes; found {len(self.positives)} positives and {len(self.negatives)} negatives")
-        self.positives_per_batch = positives_per_batch or max(1, round(batch_size * len(self.positives) / len(y)))
+        if positives_per_batch is None:
+            positives_per_batch = max(1, round(batch_size * len(self.positives) / len(y)))
+        self.positives_per_batch = positives_per_batch
         if not 1 <= self.positives_per_batch < batch_size:
             raise ValueError(f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}")
         is_distributed = dist.is_available() and dist.is_initialized()
@@ -79,6 +82,20 @@ class StratifiedBatchSampler(Sampler[list[int]]):
             of_0 = torch.tensor_split(negatives[number * per_round : (number + 1) * per_round], self.num_replicas)[self.rank]
             of_1 = positives[dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch]
             yield torch.cat([of_1, of_0]).tolist()
+
+
+def _one_per_example(labels: object) -> Tensor:
+    """The labels as a tensor of shape (N,)."""
+    if isinstance(labels, Sampler):
+        raise TypeError(
+            f"labels must be the examples' labels; found a {type(labels).__name__}, which Lightning puts there unless told not to: "
+            "Trainer(use_distributed_sampler=False); this sampler deals batches out to ranks itself"
+        )
+    # A copy, since pandas gives arrays that torch may not write to.
+    y = labels if isinstance(labels, Tensor) else torch.from_numpy(np.array(labels))
+    if y.ndim == 0 or y.numel() != len(y):
+        raise ValueError(f"labels must be one per example; found shape {tuple(y.shape)}: for several outputs pass e.g. labels.any(1)")
+    return y.reshape(-1)
 
 
 def _dealt(positives: Tensor, how_many: int, generator: torch.Generator) -> Tensor:
