@@ -64,6 +64,29 @@ def test_compare_reads_a_file_and_recommends(cheap, table, tmp_path, capsys):
     assert "Use " in (tmp_path / "out" / "report.md").read_text()
 
 
+def test_brackets_in_data_are_text_not_markup(cheap, tmp_path, capsys):
+    fraud = np.arange(40) < 8
+    frame = pd.DataFrame({"amount [/EUR]": ["a [b]", "c"] * 20, "[usd] :x:": "d", "x": fraud * 1.0, "t": np.where(fraud, "[/yes]", "no")})
+    frame.to_csv(tmp_path / "[cards].csv", index=False)
+    code, out, _ = ran(capsys, "compare", tmp_path / "[cards].csv", "--target", "t", "--jobs", 1, "--repetitions", 1)
+    assert code == 0
+    assert "missing as one of them: amount [/EUR], [usd] :x:" in out
+    assert "0/15 folds · [cards] · BCE" in out
+    assert "[cards]: 8 positives ([/yes]) among 40 rows" in out
+
+
+def test_records_stay_in_the_cache_until_the_table_is_printed(cheap, table, tmp_path, monkeypatch):
+    from astralearn import report
+
+    def broken(table):
+        raise RuntimeError("nobody has seen the table")
+
+    monkeypatch.setattr(report, "to_rich", broken)
+    with pytest.raises(RuntimeError):
+        cli.main(["compare", str(table), "--target", "fraud", "--jobs", "1", "--repetitions", "1"])
+    assert [path.suffix for path in (tmp_path / "cache" / "astralearn" / "studies").glob("*.sqlite")] == [".sqlite"]
+
+
 def test_compare_without_anything_takes_the_embedded_default(cheap, tmp_path, capsys):
     code, out, _ = ran(capsys, "compare", "--jobs", 1, "--repetitions", 1)
     assert code == 0
@@ -104,6 +127,8 @@ def write(tmp_path, text, name="t.csv"):
         ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t"], 6, "at least two are needed"),
         ("", ["--target", "t"], 7, "cannot be read: No columns to parse from file"),
         ("a,t\n1,0\n2,1\n", ["--target", "t", "--methods", "kNN"], 2, "no such method: 'kNN'"),
+        (None, ["--epochs", "0"], 2, "epochs must be at least 1; found 0"),
+        (None, ["--epochs", "-5"], 2, "epochs must be at least 1; found -5"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line_with_a_code_of_its_own(tmp_path, capsys, text, arguments, code, message):
@@ -113,6 +138,38 @@ def test_what_is_wrong_is_said_in_a_line_with_a_code_of_its_own(tmp_path, capsys
     assert err.startswith("astralearn: ")
     assert message in err
     assert out == ""
+
+
+def test_blanks_around_names_do_not_matter(monkeypatch, table, tmp_path, capsys):
+    real = methods.choose
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: asked.append(names) or real(["logistic"]))
+    asked = []
+    assert ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--methods", "BCE, weighted MLP ")[0] == 0
+    assert asked == [["BCE", "weighted MLP"]]
+    code, _, err = ran(capsys, "reproduce", "--problems", "skin-588, yeast6 ", "--out", tmp_path)
+    assert code == 2
+    assert "not in the paper: yeast6; its" in err
+
+
+@pytest.mark.parametrize("out", ["taken", "taken/deeper", None])
+def test_a_folder_that_cannot_be_written(cheap, table, tmp_path, capsys, monkeypatch, out):
+    (tmp_path / "taken").write_text("a file where the folder should be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "taken"))
+    options = [] if out is None else ["--out", tmp_path / out]
+    code, _, err = ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, *options)
+    assert code == 9
+    assert err.startswith(f"astralearn: {tmp_path / 'taken'}")
+    assert "cannot be written (" in err
+    assert "use another --out" in err
+
+
+def test_an_artefact_that_cannot_be_written(cheap, table, tmp_path, capsys):
+    (tmp_path / "out" / "records.csv").mkdir(parents=True)
+    arguments = ("compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out")
+    code, _, err = ran(capsys, *arguments)
+    assert code == 9
+    assert "cannot be written (" in err
+    assert "records.csv" in err
 
 
 def test_another_study_in_the_folder_is_refused(cheap, table, tmp_path, capsys):

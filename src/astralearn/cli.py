@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from astralearn.study import StudyError
 
     try:
-        return int(options.command(options, Console()))
+        return int(options.command(options, Console(markup=False, emoji=False, highlight=False)))  # data may look like any of them
     except DataError as error:
         return _failed(error, EXIT_CODES.get(type(error), 1))
     except StudyError as error:
@@ -124,13 +124,15 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     from astralearn.study import Plan, by_method, recommend
     from astralearn.study.encoding import described
 
+    if options.epochs is not None and options.epochs < 1:
+        raise ValueError(f"epochs must be at least 1; found {options.epochs}")
     problem = _problem(options)
     folds = problem.positives if options.leave_one_positive_out else options.folds
-    methods, absent = choose(options.methods.split(","), epochs=options.epochs)
+    methods, absent = choose(_names(options.methods), epochs=options.epochs)
     plan = Plan([problem], methods, folds=folds, repetitions=options.repetitions, seed=options.seed)
     plan.units()  # whatever is wrong with the data is said before anything else
     for note in [*problem.notes, *described(problem.X), *absent]:
-        console.print(f"note: {note}", highlight=False, soft_wrap=True)
+        console.print(f"note: {note}", soft_wrap=True)
     path, is_kept = _study_path(options.out, plan)
     records = _run(plan, path, options, console)
     table = comparison_table(problem, records)
@@ -139,12 +141,12 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if is_kept:
         sentences = list(advice.sentences) if advice else []
         written = _write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name)
-    else:
-        _delete(path)
     console.print(to_rich(table))
     for text in (advice, written):
         if text:
-            console.print(f"\n{text}", highlight=False)
+            console.print(f"\n{text}")
+    if not is_kept:
+        _delete(path)
     return 0
 
 
@@ -155,7 +157,7 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     from astralearn.study.paper import PROTOCOL, QUICK, TABLE_2
 
     protocol = QUICK if options.quick else PROTOCOL
-    names = options.problems.split(",") if options.problems else list(protocol.problems)
+    names = _names(options.problems) if options.problems else list(protocol.problems)
     unknown = [name for name in names if name not in TABLE_2]
     if unknown:
         raise ValueError(f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}")
@@ -169,7 +171,7 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     written = _write(options.out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
     console.print(to_rich(second))
     for text in [*advice, written]:
-        console.print(f"\n{text}", highlight=False)
+        console.print(f"\n{text}")
     return 0
 
 
@@ -205,6 +207,10 @@ def _problem(options: argparse.Namespace) -> Problem:
     return problem_from_frame(frame, options.target, name=path.name.split(".")[0], positive=options.positive)
 
 
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",")]
+
+
 def _study_path(out: Path | None, plan: Plan) -> tuple[Path, bool]:
     """Where records go, and whether they stay: without --out, in the cache until the comparison is done, so that it can be resumed."""
     if out is not None:
@@ -234,16 +240,18 @@ def _write(
     """Every artefact, before anything is printed, so that a reader who leaves early costs no file. Returns what was written, in words."""
     from astralearn.report import artefacts, write_figures, write_records, write_report, write_tables
     from astralearn.study import LADDER, read_sessions
+    from astralearn.study.store import writing
 
-    write_tables(out, tables)
-    write_records(out, records)
     sessions = read_sessions(path)
-    write_report(out, title, list(tables.values()), sentences, sessions[-1][1] if sessions else {})
     said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {STUDY_FILE}"
-    try:
-        write_figures(out, path, problem, LADDER)
-    except ImportError:
-        return f"{said}; {artefacts.NO_MATPLOTLIB}"
+    with writing(out):
+        write_tables(out, tables)
+        write_records(out, records)
+        write_report(out, title, list(tables.values()), sentences, sessions[-1][1] if sessions else {})
+        try:
+            write_figures(out, path, problem, LADDER)
+        except ImportError:
+            return f"{said}; {artefacts.NO_MATPLOTLIB}"
     return f"{said}, figures (PNG, SVG)"
 
 

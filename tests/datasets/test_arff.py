@@ -74,6 +74,18 @@ def test_sparse_with_quoted_values(tmp_path):
     assert frame["c"].tolist() == ["a, b", "c d", "a, b"]
 
 
+def test_tabs_in_sparse_rows(tmp_path):
+    text = "@relation r\n@attribute x numeric\n@attribute c {a,'b c'}\n@data\n{0\t5,1\ta}\n{0 \t 6, 1\t'b c'}\n"
+    frame = read_arff(written(tmp_path, text))
+    assert frame["x"].tolist() == [5, 6]
+    assert frame["c"].tolist() == ["a", "b c"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path):
+    frame = read_arff(written(tmp_path, "\ufeff@relation r\n@attribute x numeric\n@data\n1\n"))
+    assert frame["x"].tolist() == [1]
+
+
 HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
 
 
@@ -88,6 +100,8 @@ HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
         (HEAD + "@data\n1,a,2\n", "line 5: expected 2 values, found '1,a,2'"),
         (HEAD + "@data\n{0 1,1 a\n", "line 5: expected 2 values"),
         (HEAD + "@data\n{7 1}\n", "line 5: expected 2 values"),
+        (HEAD + "@data\n{0}\n", "line 5: expected 2 values"),
+        (HEAD + "@data\n{0 1,}\n", "line 5: expected 2 values"),
         (HEAD + "@data\nhello,a\n", "'x' is numeric, but: could not convert string to float: 'hello'"),
         (HEAD + "@data\n1,z\n", r"column 'c' has \['z'\], not among \['a', 'b'\]"),
         (HEAD + "@data\n1,'a\n", "line 5: expected 2 values"),

@@ -1,3 +1,6 @@
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,6 +26,19 @@ def test_a_chosen_positive_stands_against_all_others(values):
     assert problem.labels == ("0 or 2", "1")
 
 
+def test_a_category_that_never_occurs_is_no_class():
+    def frame(values):
+        return pd.DataFrame({"x": range(3), "t": pd.Categorical(values, categories=["neg", "pos", "other"])})
+
+    problem = problem_from_frame(frame(["neg", "pos", "neg"]), "t", name="p")
+    assert problem.labels == ("neg", "pos")
+    assert problem.y.tolist() == [0, 1, 0]
+    with pytest.raises(NotTwoClassesError, match=r"'t' has only one value, 'neg' \(3\)"):
+        problem_from_frame(frame(["neg", "neg", "neg"]), "t", name="p")
+    with pytest.raises(NotTwoClassesError, match="never has the value 'other'"):
+        problem_from_frame(frame(["neg", "pos", "neg"]), "t", name="p", positive="other")
+
+
 def test_rows_without_a_target_are_left_out_and_said_to_be():
     frame = pd.DataFrame({"x": [1, 2, 3, 4], "t": ["a", None, "b", "a"]})
     problem = problem_from_frame(frame, "t", name="p")
@@ -40,6 +56,33 @@ def test_other_columns_keep_the_frame():
     problem = problem_from_frame(pd.DataFrame({"x": [1, 2, 3], "s": ["u", "v", "u"], "t": [0, 1, 0]}), "t", name="p")
     assert list(problem.X.columns) == ["x", "s"]
     assert problem.features == 2
+
+
+def test_decimals_are_numbers():
+    problem = problem_from_frame(pd.DataFrame({"x": [Decimal("1.25"), None, Decimal("-3")], "t": [0, 1, 0]}), "t", name="p")
+    np.testing.assert_array_equal(problem.X, [[1.25], [np.nan], [-3]])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["2020-01-01", None, "2020-01-03"],
+        ["2020-01-01T00:00:00Z", None, "2020-01-03 02:00+02:00"],
+        [date(2020, 1, 1), None, date(2020, 1, 3)],
+    ],
+)
+def test_columns_of_iso_dates_are_dates(values):
+    X = problem_from_frame(pd.DataFrame({"when": values, "t": [0, 1, 0]}), "t", name="p").X
+    assert X["when"].isna().tolist() == [False, True, False]
+    assert X["when"].dropna().tolist() == [pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-03", tz="UTC")]
+
+
+@pytest.mark.parametrize(
+    "values", [["2020-01-01", "soon", None], ["2020-02-30", "2020-01-01", None], ["2020", "2021-01", None], [None] * 3]
+)
+def test_other_words_stay_words(values):
+    X = problem_from_frame(pd.DataFrame({"when": values, "t": [0, 1, 0]}, dtype=object), "t", name="p").X
+    assert X["when"].tolist() == values
 
 
 @pytest.mark.parametrize(

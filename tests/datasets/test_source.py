@@ -131,6 +131,12 @@ def test_offline_says_which_file_to_put_where(server, tmp_path):
     assert "ASTRALEARN_DATA" in message
 
 
+def test_a_cache_that_cannot_be_made_says_where_else_to_put_the_file(server, tmp_path):
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    with pytest.raises(UnavailableError, match=r"(?s)could not download .*cache.*set ASTRALEARN_DATA"):
+        fetch("file.arff", server.address, SHA256)
+
+
 def test_order_of_search(server, tmp_path):
     assert find("file.arff") is None
     cached = download(server.address, cache_folder() / "file.arff", SHA256)

@@ -1,5 +1,6 @@
 import io
 
+import pytest
 from rich.console import Console
 
 from astralearn.report.display import shown
@@ -14,6 +15,14 @@ def test_without_a_terminal_a_line_per_method():
         for step in STEPS:
             update(step)
     assert file.getvalue().splitlines() == ["0/4 folds · p · BCE", "2/4 folds · p · GMN", "4/4 folds · done"]
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_brackets_in_a_name_are_text_not_markup(is_terminal):
+    file = io.StringIO()
+    with shown(Console(file=file, force_terminal=is_terminal, width=100)) as update:
+        update(Progress(0, 4, "[usd] p [/x]", "BCE"))
+    assert "[usd] p [/x] · BCE" in file.getvalue()
 
 
 def test_on_a_terminal_a_bar():

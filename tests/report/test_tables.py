@@ -21,10 +21,10 @@ def test_terminal():
 
 def test_brackets_are_text_not_markup():
     console = Console(width=60, file=io.StringIO(), record=True)
-    console.print(to_rich(Table("t", ["a"], [["0.76 ✗ [0.57, 0.89]"], ["[bold]"]])))
+    console.print(to_rich(Table("[usd] t", ["a [/EUR]"], [["0.76 ✗ [0.57, 0.89]"], ["[bold]"]], notes=["[/n] :x:"])))
     said = console.export_text()
-    assert "[0.57, 0.89]" in said
-    assert "[bold]" in said
+    for part in ("[usd] t", "a [/EUR]", "[0.57, 0.89]", "[bold]", "[/n] :x:"):
+        assert part in said
 
 
 def test_markdown():

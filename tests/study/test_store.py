@@ -62,6 +62,23 @@ def test_a_second_writer_is_refused(tmp_path):
     Store(tmp_path / "s.sqlite").__exit__(None, None, None)
 
 
+@pytest.mark.parametrize("name", ["out/s.sqlite", "out/deeper/s.sqlite", "taken.sqlite", "locked.sqlite"])
+def test_what_cannot_be_written_is_not_in_use(tmp_path, name):
+    (tmp_path / "out").write_text("a file where the folder should be")
+    (tmp_path / "taken.sqlite").mkdir()
+    (tmp_path / "locked.sqlite.lock").mkdir()
+    with pytest.raises(StudyError, match=rf"{name} cannot be written \(.+\): use another --out") as caught:
+        Store(tmp_path / name)
+    assert not isinstance(caught.value, InUseError)
+
+
+def test_a_full_disk_is_said_to_be(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store._database.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(StudyError, match=r"cannot be written \(database or disk is full\)"):
+            store.add(Outcome(record(fold=fold, error="e" * 10_000), {}) for fold in range(100))
+
+
 def test_a_second_writer_may_wait(tmp_path):
     store = Store(tmp_path / "s.sqlite")
     opened = []

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix
 from sklearn.svm import LinearSVC
 
 from astralearn.datasets import Problem
-from astralearn.study import Method, make_splits
+from astralearn.study import Method, make_splits, unit
 from astralearn.study.unit import HISTORY_POINTS, run_unit, units
 from classifiers import Nearest, Raising, Stacked
 
@@ -57,6 +59,24 @@ def test_a_stack_trains_in_one_call_and_is_split_into_records():
     _, one_by_one = outcomes(Method("m", Nearest()))
     assert [(o.record.tp, o.record.fp) for o in found] == [(o.record.tp, o.record.fp) for o in one_by_one]
     assert [(o.record.repetition, o.record.fold) for o in found] == [(s.repetition, s.fold) for s in splits]
+
+
+def test_a_stack_of_encoded_folds_is_bounded_in_memory(monkeypatch):
+    complete = problem()
+    gaps = Problem("p", np.where(complete.X > 2.0, np.nan, complete.X), complete.y)
+    splits, whole = outcomes(Method("m", Stacked()), gaps)
+
+    def sizes(data, stack):
+        return [len(u.splits) for u in units(data, Method("m", Stacked()), splits, seed=0, stack=stack)]
+
+    monkeypatch.setattr(unit, "MOST_ENCODED", 4 * 101 * 3)
+    assert sizes(gaps, 50) == [4, 4, 2]
+    assert sizes(gaps, 3) == [3, 3, 3, 1]
+    assert sizes(complete, 50) == [10]
+    _, bounded = outcomes(Method("m", Stacked()), gaps)
+    assert [replace(o.record, fit_seconds=0.0) for o in bounded] == [replace(o.record, fit_seconds=0.0) for o in whole]
+    monkeypatch.setattr(unit, "MOST_ENCODED", 1)
+    assert sizes(gaps, 50) == [1] * 10
 
 
 def test_histories_are_thinned_and_keep_both_ends():

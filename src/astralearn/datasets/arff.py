@@ -24,6 +24,7 @@ TEXT = {"string", "date"}
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)$", re.IGNORECASE)
 FIELD = re.compile(rf"\s*({QUOTED}|[^,'\"]*)\s*(?:,|$)")
+PAIR = re.compile(r"(\d+)\s+(.+)")
 
 
 class Attribute(NamedTuple):
@@ -35,7 +36,7 @@ class Attribute(NamedTuple):
 
 def read_arff(path: Path) -> pd.DataFrame:
     """One column per attribute: float64 for numbers (`?` is NaN), Categorical with the declared values for nominal ones, text as is."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         lines = _meaningful(file)
         attributes = _header(lines, path)
         columns: list[list[str | None]] = [[] for _ in attributes]
@@ -108,10 +109,10 @@ def _sparse(line: str, attributes: list[Attribute]) -> list[str | None] | None:
     if not line.endswith("}"):
         return None
     for pair in _sparse_pairs(inside):
-        index, _, value = pair.partition(" ")
-        if not index.isdigit() or int(index) >= len(row) or not value:
+        match = PAIR.fullmatch(pair)
+        if match is None or int(match[1]) >= len(row):
             return None
-        row[int(index)] = _unquoted(value.strip())
+        row[int(match[1])] = _unquoted(match[2])
     return row
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError
 
 Rows = NDArray[np.intp]
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
 class Redraw(NamedTuple):
@@ -71,7 +74,8 @@ class Problem:
 def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive: str | None = None) -> Problem:
     """The rarer value of `target` becomes 1, or the value `positive` against all others.
 
-    Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X stays a data frame.
+    Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X stays a data frame, in which
+    columns of nothing but ISO dates (2024-12-31, with or without a time) are dates.
     MissingColumnError, NotTwoClassesError: with what was found.
     """
     if target not in frame.columns:
@@ -81,12 +85,13 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
     known = frame[target].notna()
     frame = frame[known]
     notes = [f"{int((~known).sum())} rows without {target!r} were left out"] if not known.all() else []
-    labels = frame[target].map(_as_text)
+    labels = frame[target].astype(object).map(_as_text)  # a category that never occurs is no class
     minority = _minority(labels, target, positive)
     others = sorted(set(labels) - {minority})
     features = frame.drop(columns=target)
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
+    features = features.apply(_typed)
     infinite = int(np.isinf(features.select_dtypes("number").to_numpy(dtype=float, na_value=np.nan)).sum())
     if infinite:
         features = features.replace([np.inf, -np.inf], np.nan)
@@ -99,6 +104,21 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
     )
+
+
+def _typed(column: pd.Series) -> pd.Series:
+    """Decimals as floats, ISO dates as dates, whatever Python type the file's reader gave them; any other column as it is."""
+    present = column.dropna()
+    if present.empty or not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        return column
+    if all(isinstance(value, Decimal) for value in present):
+        return column.astype(float)
+    if not all(ISO_DATE.fullmatch(str(value)) for value in present):
+        return column
+    try:
+        return pd.to_datetime(column, format="ISO8601", utc=True)
+    except ValueError:  # no such day, or one beyond pandas' calendar
+        return column
 
 
 def _minority(labels: pd.Series, target: str, positive: str | None) -> str:

@@ -47,10 +47,10 @@ def fetch(file: str, address: str, sha256: str) -> Path:
 def download(address: str, path: Path, sha256: str) -> Path:
     """Into `path`, which appears only when it is complete and right; a part stays beside it and the next attempt continues it."""
     part = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
     problem: Exception | None = None
     for _ in range(ATTEMPTS):
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             _continue(address, part)
         except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             problem = error

@@ -23,7 +23,7 @@ def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("folds"),
@@ -46,12 +46,14 @@ def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
 
 def _lines(console: Console) -> Callable[[Progress], None]:
     """A line whenever the problem or method changes: enough for a log file."""
+    from rich.text import Text
+
     last: list[str] = []
 
     def update(progress: Progress) -> None:
         current = _current(progress)
         if [current] != last:
-            console.print(f"{progress.done}/{progress.total} folds · {current}", highlight=False)
+            console.print(Text(f"{progress.done}/{progress.total} folds · {current}"))
             last[:] = [current]
 
     return update

@@ -67,12 +67,13 @@ def to_rich(table: Table) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    notes = "\n".join(table.notes) or None
-    drawn = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    drawn.caption, drawn.caption_justify = notes, "left"
+    # Text, since rich takes brackets in a string for markup.
+    title = Text(table.title, style="table.title")
+    drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn.caption, drawn.caption_justify = Text("\n".join(table.notes), style="table.caption") if table.notes else None, "left"
     dropped = int(table.sections)
     for place, name in enumerate(table.columns[dropped:], start=dropped):
-        drawn.add_column(name, justify="left" if place < table.left else "right", no_wrap=True)
+        drawn.add_column(Text(name), justify="left" if place < table.left else "right", no_wrap=True)
     section = None
     for row in table.cells():
         if table.sections and row[0].text != section:

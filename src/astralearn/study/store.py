@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 from types import TracebackType
@@ -58,7 +58,8 @@ class Store:
     """An open study file, this process its only writer. Use as a context manager."""
 
     def __init__(self, path: Path, *, wait_seconds: float = 0.0) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._lock = _locked(path, wait_seconds)
         try:
@@ -81,17 +82,17 @@ class Store:
             if stored.get(name, value) != value:
                 change = f"its {name} is {stored[name]}, now it is {value}"
                 raise MismatchError(f"{self.path} holds another study: {change}. Use another --out, or delete the file.")
-        with self._database:
+        with writing(self.path), self._database:
             self._database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.items())
 
     def begin_session(self, started: str, versions: Mapping[str, str]) -> None:
         """Notes when a run began and with which versions of what."""
-        with self._database:
+        with writing(self.path), self._database:
             self._database.execute("INSERT INTO sessions VALUES (?, ?)", (started, json.dumps(versions, sort_keys=True)))
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
         """All of them or none."""
-        with self._database:
+        with writing(self.path), self._database:
             for record, history in outcomes:
                 self._database.execute(f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(COLUMNS))})", astuple(record))
                 key = (record.problem, record.method, record.repetition, record.fold)
@@ -101,6 +102,18 @@ class Store:
     def finished(self) -> set[Key]:
         """Which folds have a record."""
         return set(self._database.execute("SELECT problem, method, repetition, fold FROM records"))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Says in a StudyError what the operating system or SQLite refused while `path` was being written; InUseError where it is locked."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        # The lowest byte of SQLite's code is what happened, the others are details of it.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            raise InUseError(f"{path} is in use by another run: wait until it is done, or use another --out") from error
+        raise StudyError(f"{path} cannot be written ({error}): use another --out, a folder that can be made and written to") from error
 
 
 def read_records(path: Path) -> list[Record]:
@@ -130,30 +143,38 @@ def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
     """SQLite's own exclusive lock, on an empty database beside the file: portable, and gone when the process is."""
-    lock = sqlite3.connect(path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        raise InUseError(f"{path} is in use by another run: wait until it is done, or use another --out") from error
+    with writing(path):
+        lock = sqlite3.connect(path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except BaseException:
+            lock.close()
+            raise
     return lock
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path)
+    with writing(path):
+        database = sqlite3.connect(path)
+        try:
+            _prepare(database, path)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
     try:
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, FORMAT):
             raise StudyError(f"{path} was written in format {version} by another version of astralearn; this one knows {FORMAT}")
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(SCHEMA)
-    except sqlite3.DatabaseError as error:
-        database.close()
-        raise StudyError(f"{path} is not a study file: {error}") from error
-    except BaseException:
-        database.close()
+    except sqlite3.OperationalError:  # a DatabaseError too, but one of the file's place, not of what is in it
         raise
-    return database
+    except sqlite3.DatabaseError as error:
+        raise StudyError(f"{path} is not a study file: {error}") from error
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:

@@ -18,6 +18,7 @@ from astralearn.study.record import History, Outcome, Record
 from astralearn.study.splits import Split, seed_of
 
 HISTORY_POINTS = 250  # kept of each monitored series: enough for a figure, 1 kB a series
+MOST_ENCODED = 4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB, and as fast as more at once
 
 
 class Unit(NamedTuple):
@@ -30,8 +31,13 @@ class Unit(NamedTuple):
 
 
 def units(problem: Problem, method: Method, splits: Sequence[Split], *, seed: int, stack: int) -> list[Unit]:
-    """The units of one problem and method: `stack` folds each where the method trains many in one call, otherwise one each."""
+    """The units of one problem and method: `stack` folds each where the method trains many in one call, otherwise one each.
+
+    Where X has to be encoded, fewer: as many as MOST_ENCODED allows.
+    """
     size = stack if method.stacks else 1
+    if size > 1 and encoder_for(problem.X) is not None:
+        size = max(1, min(size, MOST_ENCODED // (problem.rows * problem.features)))
     return [Unit(problem, method, splits[start : start + size], seed) for start in range(0, len(splits), size)]
 
 
