@@ -18,7 +18,7 @@ from astralearn.study.record import History, Outcome, Record
 from astralearn.study.splits import Split, seed_of
 
 HISTORY_POINTS = 250  # kept of each monitored series: enough for a figure, 1 kB a series
-MOST_ENCODED = 4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB, and as fast as more at once
+MOST_ENCODED = 4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB
 
 
 class Unit(NamedTuple):
