@@ -153,8 +153,9 @@ def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope) -
     odds = torch.clamp(t, LOWEST, HIGHEST).mul_(math.log2(math.e)).exp2_()
     minus_s = torch.maximum(torch.log1p(odds), t).mul_(-shared.inverse)
     sigmoid_t = odds.div_(torch.add(odds, 1.0, out=t))
-    y_hat = torch.expm1(minus_s, out=t).neg_()
-    torch.div(minus_s, y_hat, out=lag).neg_()
+    minus_y_hat = torch.expm1(minus_s, out=t)
+    torch.div(minus_s, minus_y_hat, out=lag)
+    y_hat = minus_y_hat.neg_()
     torch.div(sigmoid_t, y_hat, out=dx)
     torch.sub(torch.minimum(y_hat.log_().sub_(minus_s), bx, out=bx), shared.origin, out=g)
 
