@@ -546,3 +546,19 @@ def test_diverging_is_said():
     X, y = rare()
     with pytest.raises(ValueError, match=r"training ended with coefficients that are not finite: learning_rate=1e\+38"):
         quick(learning_rate=1e38, slope_limit=0).fit(X, y)
+
+
+def test_a_class_that_costs_nothing_leaves_the_callers_weights_alone():
+    X, y = rare()
+    X, y = np.r_[X, X[-10:] + 9], np.r_[y, np.full(10, 2)]
+    weight = np.ones(len(y))
+    model = quick(loss="bce", class_weight={2: 0.0}).fit(X, y, weight)
+    assert model.classes_.tolist() == [0, 1]
+    assert (weight == 1).all()
+
+
+def test_weights_that_add_up_to_little_are_warned_of():
+    X, y = rare()
+    with pytest.warns(UserWarning, match=r"sample_weight sums to 1 for 400 rows; .* L2 is 400 times as strong"):
+        quick().fit(X, y, np.full(400, 1 / 400))
+    quick(alpha=0.0).fit(X, y, np.full(400, 1 / 400))  # an error here, were there a warning

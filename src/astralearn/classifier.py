@@ -319,9 +319,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
             _check_class_weight(self.class_weight, np.unique(y).tolist())
-            for label, cost in self.class_weight.items() if self.loss == "bce" else ():
-                weight[(y == label) & (cost == 0)] = 0.0
+            for label in (label for label, cost in self.class_weight.items() if cost == 0 and self.loss == "bce"):
+                weight = np.where(y == label, 0.0, weight)
         self._set_classes(y, weight)
+        self._warn_of_small_weights(weight)
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -331,6 +332,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
             )
         return Rows(X, y == self.minority_class_, weight), y
+
+    def _warn_of_small_weights(self, weight: np.ndarray) -> None:
+        n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
+        if self.alpha > 0 and total < n_rows / 10:
+            warnings.warn(
+                f"sample_weight sums to {total:.3g} for {n_rows} rows; alpha is shared out over that sum, so L2 is "
+                f"{n_rows / total:.3g} times as strong as with weights of 1. Scale the weights to a mean of 1, or lower alpha.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _checked_validation(self, X: Any, y: Any) -> Rows:
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)

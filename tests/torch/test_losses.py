@@ -211,6 +211,7 @@ def test_weights_with_a_gradient_are_fine_where_none_is_taken():
         (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2, dtype=torch.complex64)), TypeError, "target must be a real tensor"),
         (lambda: GMNLoss()(torch.zeros(2), [0, 1]), TypeError, "target must be a real tensor; found list"),
         (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.ones(3)), ValueError, "sample_weight must broadcast"),
+        (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), [1.0, 1.0]), TypeError, "sample_weight must be a tensor; found list"),
         (
             lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.tensor([1.0, -1.0])),
             ValueError,

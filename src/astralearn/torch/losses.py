@@ -287,6 +287,8 @@ def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -
     if target.shape != logits.shape:
         hint = " (use logits.squeeze(-1) or target.unsqueeze(-1))" if target.numel() == logits.numel() else ""
         raise ValueError(f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}")
+    if sample_weight is not None and not isinstance(sample_weight, Tensor):
+        raise TypeError(f"sample_weight must be a tensor; found {type(sample_weight).__name__}")
     if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
         raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}")
     if sample_weight is not None and sample_weight.requires_grad and torch.is_grad_enabled():
