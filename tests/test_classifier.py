@@ -478,9 +478,10 @@ def test_no_finite_row_overflows(dtype):
         far = np.full((1, X.shape[1]), largest * factor, dtype)
         assert np.isfinite(model.decision_function(far)).all()
         assert np.isfinite(model.predict_proba(far)).all()
-    huge = X * dtype(largest / 100)
-    stretched = quick().fit(huge, y)
-    np.testing.assert_allclose(stretched.decision_function(huge), model.decision_function(X), rtol=0.05, atol=0.05)
+    for factor in (largest / 100, float(np.finfo(dtype).tiny) * 1e9):
+        other = X * dtype(factor)
+        stretched = quick().fit(other, y)
+        np.testing.assert_allclose(stretched.decision_function(other), model.decision_function(X), rtol=0.05, atol=0.05)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {1: 7.0}])

@@ -15,7 +15,7 @@ from astralearn.engine.view import View
 MERGED_UP_TO = 100_000  # rows; sorting more to find equal ones costs more than it saves
 LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
 LEAST_SPREAD = 1e-6  # of the distances, in multiples of their mean: less is rounding
-HUGE = 1e100  # features beyond it are squared in a unit of their own
+HUGE = 1e100  # features beyond it, or below its inverse, are squared in a unit of their own
 MOST_FEATURES = 1_000  # with more, the majority's covariance costs more than the training and means little
 
 
@@ -74,7 +74,7 @@ def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, distan
 
 
 def hold_out(positive: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Which rows to hold out: the fraction of each class, but at least one row of each class on either side. positive: (rows,)."""
+    """Which rows to hold out: the fraction of each class, but at least one row of each class on either side."""
     n = int(positive.sum())
     if n < 2:
         raise ValueError(
@@ -116,11 +116,12 @@ def scaling(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each feature, in float64; its value and 1 for one that does not vary but by rounding."""
     low, high = rows.X.min(axis=0).astype(np.float64), rows.X.max(axis=0).astype(np.float64)
     extent = np.maximum(np.abs(low), np.abs(high))
-    varies = high / 2 - low / 2 > 2 * np.finfo(rows.X.dtype).eps * extent
-    unit, total = np.where(extent > HUGE, extent, 1.0), rows.weight.sum()
+    unit, total = np.where((extent > HUGE) | (extent < 1 / HUGE) & (extent > 0), extent, 1.0), rows.weight.sum()
     mean = _weighted_sum(rows, lambda X: X / unit) / total
     variance = _weighted_sum(rows, lambda X: np.square(X / unit - mean)) / total
-    return np.where(varies, mean * unit, low), np.where(varies, np.sqrt(variance) * unit, 1.0)
+    scale = np.sqrt(variance) * unit
+    varies = (high / 2 - low / 2 > 2 * np.finfo(rows.X.dtype).eps * extent) & (scale > 0)
+    return np.where(varies, mean * unit, low), np.where(varies, scale, 1.0)
 
 
 def with_distance(view: View, rows: Rows) -> View:
