@@ -39,10 +39,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "with GMN": {"loss": "gmn"},
     "with balanced BCE": {"loss": "bce", "class_weight": "balanced"},
     "with the plain sigmoid": {"activation": "sigmoid"},
-    "a slope up to n₀/n₁": {"slope_limit": 1},
     "without the slope's limit": {"slope_limit": None},
     "without the distance": {"distance": False},
     "without L2": {"alpha": 0.0},
+    "alpha = 2": {"alpha": 2.0},
+    "alpha = 32": {"alpha": 32.0},
     "the paper's width": {"hidden_layer_sizes": None},
     "one network": {"n_estimators": 1},
 }

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from astralearn import cross_fitting
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid
@@ -27,7 +28,7 @@ from astralearn.engine.view import View
 from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
-    from astralearn.engine.training import Trained
+    from astralearn.engine.training import Settings, Stack, Trained
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -71,8 +72,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Which epoch's networks to keep: the last, or the one with the best soft score on the validation rows.
     burn_in : int, optional
         Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None: a tenth of `epochs`.
-    alpha : float
-        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free.
+    alpha : float or "auto"
+        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free. "auto": 2, or 32 where networks that
+        were trained without some rows judge these significantly better with it (`astralearn.cross_fitting`).
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
@@ -102,8 +104,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
     minority_class_ : the label treated as positive.
     slope_, threshold_ : array (n_estimators,): what each network learned.
+    alpha_ : float, the L2 that they were trained with.
     n_iter_ : int, epochs run.
-    history_ : dict of arrays (records,), the mean over the networks at about 200 epochs: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc",
+    history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at about 200 of them: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc",
         "e_ratio", "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to "val_e_ratio". All scores are soft (Eq. 8).
     coefs_ : array (n_estimators, n_parameters), the networks' weights.
 
@@ -133,7 +136,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
         "burn_in": [Interval(Integral, 0, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "sam_radius": [Interval(Real, 0, None, closed="left")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
@@ -162,7 +165,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.0,
         selection: str = "last",
         burn_in: int | None = None,
-        alpha: float = 2.0,
+        alpha: float | str = "auto",
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,
@@ -231,8 +234,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         seed = self._draw_seed()
         prepared = self._prepared(rows, None if validation is None else self._checked_validation(*validation), seed)
         costs = self._costs(labels, rows.weight)
-        trained = self._train([prepared], [costs], [seed], self._resumed(prepared) if self.warm_start else None)
-        self._keep(prepared, trained, 0)
+        trained, (alpha,) = self._train([prepared], [costs], [seed], self._resumed(prepared) if self.warm_start else None)
+        self._keep(prepared, trained, 0, alpha)
         if trained.interrupted:
             warnings.warn(
                 f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is fitted with what it had learned by then",
@@ -280,11 +283,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             models.append(model)
         prepared = prepare_many(rows, parts, standardize=self.standardize, distance=self.distance)
         costs = [model._costs(labels[split[0]], rows.weight[split[0]]) for model, split in zip(models, splits, strict=True)]
-        trained = everything._train(prepared, costs, seeds, None)
+        trained, alphas = everything._train(prepared, costs, seeds, None)
         if trained.interrupted:
             raise KeyboardInterrupt
         for i, model in enumerate(models):
-            model._keep(prepared[i], trained, i * self.n_estimators)
+            model._keep(prepared[i], trained, i * self.n_estimators, alphas[i])
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -335,7 +338,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _warn_of_small_weights(self, weight: np.ndarray) -> None:
         n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
-        if self.alpha > 0 and total < n_rows / 10:
+        if self.alpha != 0 and total < n_rows / 10:
             warnings.warn(
                 f"sample_weight sums to {total:.3g} for {n_rows} rows; alpha is shared out over that sum, so L2 is "
                 f"{n_rows / total:.3g} times as strong as with weights of 1. Scale the weights to a mean of 1, or lower alpha.",
@@ -440,12 +443,59 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(
         self, parts: list[Prepared], costs: list[tuple[float, float]], seeds: list[int], states: list[dict[str, np.ndarray]] | None
-    ) -> Trained:
-        from astralearn.engine.training import Settings, Stack, State, train
-        from astralearn.progress import bar
+    ) -> tuple[Trained, list[float]]:
+        """The networks of every part, one part after the other, and each part's alpha."""
+        from astralearn.engine.training import compiling
 
-        architecture = self._architecture(parts[0].train.view)
-        settings = Settings(
+        held_out = [_at_cost(part.held_out, *cost) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
+        if self.selection != "last":
+            _check_both_classes(held_out, self.selection)
+        stack = self._stack(
+            [(part.train, cost) for part, cost in zip(parts, costs, strict=True)],
+            [i for i in range(len(parts)) for _ in range(self.n_estimators)],
+            [[seed, k] for seed in seeds for k in range(self.n_estimators)],
+            validation=held_out or None,
+            states=states,
+        )
+        if self.alpha != "auto":
+            alphas = [float(self.alpha)] * len(parts)
+        elif states is not None:
+            alphas = [self.alpha_] * len(parts)
+        else:
+            alphas = []
+            with compiling(stack, self._settings()):
+                for part, cost, seed in zip(parts, costs, seeds, strict=True):
+                    alpha, trained = self._choose_alpha(part.train, cost, seed)
+                    alphas.append(alpha)
+                    if trained is not None and trained.interrupted:
+                        return trained, [cross_fitting.LITTLE] * len(parts)
+        return self._run(replace(stack, alpha=np.repeat(alphas, self.n_estimators)), self._settings()), alphas
+
+    def _choose_alpha(self, fold: Fold, cost: tuple[float, float], seed: int) -> tuple[float, Trained | None]:
+        """The alpha that rows left out ask for, and the networks that judged them, if any: those with little L2, then those with much."""
+        trials = cross_fitting.trials(fold, seed)
+        n = len(trials)
+        if n == 0:
+            return cross_fitting.LITTLE, None
+        stack = self._stack([(trial.train, cost) for trial in trials], [*range(n), *range(n)], [[seed, k, 0] for k in range(n)] * 2)
+        trained = self._run(
+            replace(stack, alpha=np.repeat([cross_fitting.LITTLE, cross_fitting.MUCH], n)),
+            replace(self._settings(), epochs=max(1, self.epochs // 2), selection="last", records=10),
+        )
+        rows = [trial.left_out for trial in trials]
+        little, much = (np.concatenate([self._judged(of, trained, first + k) for k, of in enumerate(rows)]) for first in (0, n))
+        y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
+        return cross_fitting.MUCH if cross_fitting.is_clearly_better(much, little, y, weight) else cross_fitting.LITTLE, trained
+
+    def _judged(self, rows: Fold, trained: Trained, k: int) -> np.ndarray:
+        """g of the k-th network alone."""
+        x = predict_logits(trained.parameters[k : k + 1], self._architecture(rows.view), rows.X, rows.view)[0]
+        return np.asarray(rebalanced_logit(x, trained.slope[k].astype(x.dtype), xp=np)) if self.activation == "astra" else x
+
+    def _settings(self) -> Settings:
+        from astralearn.engine.training import Settings
+
+        return Settings(
             loss=self.loss,
             astra=self.activation == "astra",
             selection=self.selection,
@@ -456,29 +506,43 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             slope_rate_min=self.slope_rate_min,
             slope_rate_max=self.slope_rate_max,
             burn_in=self._burn_in(),
-            alpha=self.alpha,
             sam_radius=self.sam_radius,
             positive_share=self._positive_share(),
         )
-        networks = [initialise(architecture, np.random.default_rng([seed, k])) for seed in seeds for k in range(self.n_estimators)]
-        held_out = [_at_cost(part.held_out, *cost) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
-        if self.selection != "last":
-            _check_both_classes(held_out, self.selection)
-        stack = Stack(
+
+    def _stack(
+        self,
+        folds: list[tuple[Fold, tuple[float, float]]],
+        fold_of: list[int],
+        seeds: list[list[int]],
+        *,
+        validation: list[Fold] | None = None,
+        states: list[dict[str, np.ndarray]] | None = None,
+    ) -> Stack:
+        """Networks on folds at their costs: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
+        from astralearn.engine.training import Stack, State
+
+        architecture = self._architecture(folds[0][0].view)
+        return Stack(
             architecture,
-            [_at_cost(part.train, *cost) for part, cost in zip(parts, costs, strict=True)],
-            [i for i in range(len(parts)) for _ in range(self.n_estimators)],
-            np.stack(networks),
-            np.full(len(networks), float(slope(np.float64(self.tau_init), xp=np))),
-            slope_max=np.repeat([self._slope_max(part.train) for part in parts], self.n_estimators),
-            validation=held_out or None,
+            [_at_cost(fold, *cost) for fold, cost in folds],
+            fold_of,
+            np.stack([initialise(architecture, np.random.default_rng(seed)) for seed in seeds]),
+            np.full(len(fold_of), float(slope(np.float64(self.tau_init), xp=np))),
+            slope_max=np.asarray([self._slope_max(fold) for fold, _ in folds])[fold_of],
+            validation=validation,
             states=None if states is None else [State(**state) for state in states],
         )
-        with bar(self.verbose, self.epochs) as progress:
+
+    def _run(self, stack: Stack, settings: Settings) -> Trained:
+        from astralearn.engine.training import train
+        from astralearn.progress import bar
+
+        with bar(self.verbose, settings.epochs) as progress:
             n_jobs = joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
             return train(stack, settings, n_jobs=n_jobs, progress=progress)
 
-    def _keep(self, prepared: Prepared, trained: Trained, start: int) -> None:
+    def _keep(self, prepared: Prepared, trained: Trained, start: int, alpha: float) -> None:
         """Fitted state from the networks start … start + n_estimators of the stack."""
         stack = slice(start, start + self.n_estimators)
         begun = trained.n_epochs[stack] > 0
@@ -491,6 +555,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
+        self.alpha_ = alpha
         self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]

@@ -62,12 +62,13 @@ def test_agrees_with_pytorch_after_200_epochs(loss, astra, dtype):
 
 @pytest.mark.parametrize("hidden", [(), (3,), (4, 3), (3, 2, 2)])
 def test_any_depth_agrees_with_pytorch(hidden):
-    s = stack(1, hidden=hidden)
+    s = stack(2, hidden=hidden, alpha=np.asarray([0.01, 3.0]))
     f = s.folds[0]
-    trained = train(s, Settings(loss="gmn", epochs=50, alpha=0.01, learning_rate=0.01))
-    options = {"loss": "gmn", "astra": True, "epochs": 50, "learning_rate": 0.01, "alpha": 0.01}
-    parameters, _ = torch_reference.train(s.architecture, f.X, f.y, f.weight, s.parameters[0], 7.396, **options)
-    np.testing.assert_allclose(trained.parameters[0], parameters, atol=1e-10)
+    trained = train(s, Settings(loss="gmn", epochs=50, learning_rate=0.01))
+    for k in range(2):
+        options = {"loss": "gmn", "astra": True, "epochs": 50, "learning_rate": 0.01, "alpha": s.alpha[k]}
+        parameters, _ = torch_reference.train(s.architecture, f.X, f.y, f.weight, s.parameters[k], 7.396, **options)
+        np.testing.assert_allclose(trained.parameters[k], parameters, atol=1e-10)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -97,11 +98,11 @@ def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
         view = View(rng.normal(size=FEATURES), rng.uniform(0.5, 2, FEATURES))
         folds.append(dataclasses.replace(whole, weight=whole.weight * (role == 0), view=view))
         validation.append(dataclasses.replace(whole, weight=whole.weight * (role == 1), view=view))
-    together = stack(4, folds=folds, validation=validation, hidden=hidden)
+    together = stack(4, folds=folds, validation=validation, hidden=hidden, alpha=np.geomspace(0.01, 1, 4))
     apart = dataclasses.replace(
         together, **{name: [dataclasses.replace(f, X=f.X.copy()) for f in getattr(together, name)] for name in ("folds", "validation")}
     )
-    settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5, alpha=0.01, sam=sam, sam_radius=0.05)
+    settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5, sam=sam, sam_radius=0.05)
     one, other = train(together, settings), train(apart, settings, group=1)
     close(one, other, 1e-9)
     np.testing.assert_array_equal(one.chosen_epoch, other.chosen_epoch)
@@ -176,6 +177,19 @@ def test_history_is_thinned():
     history = train(stack(1), Settings(epochs=100, records=20)).history[0]
     assert all(len(values) == 20 for values in history.values())
     assert history["epoch"].tolist() == list(range(4, 100, 5))
+
+
+@pytest.mark.parametrize(("epochs", "n"), [(1, 1), (45, 6), (500, 51), (4_000, 201)])
+def test_a_history_has_the_first_epoch_and_every_tenth_or_200(epochs, n):
+    history = train(stack(1), Settings(epochs=epochs)).history[0]
+    assert len(history["epoch"]) == n
+    assert history["epoch"][0] == 0
+    assert history["epoch"][-1] == epochs - 1
+
+
+def test_slow_epochs_are_recorded_one_by_one():
+    history = train(stack(1, folds=[fold(600_000)], dtype=np.float32), Settings(epochs=3)).history[0]
+    assert history["epoch"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("selection", "sign"), [("fnr", 1), ("g_mean", -1), ("mcc", -1)])

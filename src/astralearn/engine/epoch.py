@@ -46,10 +46,9 @@ class Settings:
     slope_rate_min: float = 0.01
     slope_rate_max: float = 0.5
     burn_in: int = 1_000  # epochs before selection begins
-    alpha: float = 0.0  # L2 on the weights, shared out over the rows: see `penalty`
     sam_radius: float = 0.0
     positive_share: float = 0.5  # of the cost of one mistake on each class
-    records: int = 200  # epochs kept in the history, about
+    records: int | None = None  # epochs kept in the history, about; None: the first, and 200 or every tenth
     time_limit: float = float("inf")  # seconds; training stops after the segment in which they run out, the first at the earliest
 
 
@@ -68,22 +67,28 @@ class State(NamedTuple):
     best_epoch: Array
 
 
+class Own(NamedTuple):
+    """What differs between networks, (K,): L2 on the weights, shared out over the rows (see `penalty`), and the highest raw slope."""
+
+    alpha: Array
+    raw_slope_max: Array
+
+
 class Hyperparameters(NamedTuple):
-    """The numbers of Settings that the loop needs, as arrays, and each network's highest raw slope (K,): changing them compiles nothing."""
+    """The numbers of Settings that the loop needs, as arrays, and the networks' own: changing them compiles nothing."""
 
     learning_rate: Array
     slope_rate_min: Array
     slope_rate_max: Array
     burn_in: Array
-    alpha: Array
     sam_radius: Array
     positive_share: Array
-    raw_slope_max: Array
+    own: Own
 
 
-def hyperparameters(settings: Settings, raw_slope_max: np.ndarray) -> Hyperparameters:
-    numbers = {name: np.asarray(getattr(settings, name), raw_slope_max.dtype) for name in Hyperparameters._fields[:-1]}
-    return Hyperparameters(**numbers, raw_slope_max=raw_slope_max)
+def hyperparameters(settings: Settings, own: Own) -> Hyperparameters:
+    numbers = {name: np.asarray(getattr(settings, name), own.alpha.dtype) for name in Hyperparameters._fields[:-1]}
+    return Hyperparameters(**numbers, own=own)
 
 
 class Static(NamedTuple):
@@ -191,7 +196,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
         moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
         by_negatives, by_positives = sums_and_pulls(moved, slope, data, static, hyper.positive_share)[1]
-    gradient = by_negatives[0] + by_positives[0] + penalty(*both, hyper.alpha)[:, None] * penalised(architecture) * state.parameters
+    gradient = by_negatives[0] + by_positives[0] + penalty(*both, hyper.own.alpha)[:, None] * penalised(architecture) * state.parameters
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
     counts = confusion(*both, loss)
@@ -209,7 +214,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
     updates, moments = optax.scale_by_adam(eps=1e-7).update(both_gradients, moments)
     next_state = State(
         parameters=state.parameters - hyper.learning_rate * updates[:, :-1],
-        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.raw_slope_max) if astra else state.raw_slope,
+        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.own.raw_slope_max) if astra else state.raw_slope,
         rate=seen.rate,
         mean=moments.mu,
         square=moments.nu,

@@ -6,10 +6,11 @@ cores there are. Each group is one compiled loop on one core; groups run side by
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,12 +19,14 @@ import jax
 import numpy as np
 
 from astralearn.core.curve import raw_from_slope, slope_from_raw
-from astralearn.engine.epoch import LONG, Settings, State, compiled_epochs, hyperparameters, record_of, what_is_compiled
+from astralearn.engine.epoch import LONG, Own, Seen, Settings, State, compiled_epochs, hyperparameters, record_of, what_is_compiled
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, Fold, Packed, pack, share_rows
 
 LARGE = 10**8  # bytes
+RECORDS, TENTH = 200, 10  # epochs in a history, about, and from one to the next at least, where they are quick:
+QUICK = 10**6  # networks × rows × epochs, some milliseconds
 GROUP = 13  # networks in one group at most: more gain nothing
 GROUP_NUMBERS = 1 << 16  # networks × rows in one group where each network has its own rows: more spill out of the cache
 
@@ -47,6 +50,7 @@ class Progress(NamedTuple):
 class Stack:
     """Networks to train: the k-th on `folds[fold_of[k]]`, from `parameters[k]` (K, P) and `slope[k]`, or from where `states[k]` stands.
 
+    alpha: L2 on the weights of each network, shared out over its rows (K,); none unless given.
     slope_max: what the slope of each network never exceeds, ≥ 1 (K,).
     validation: rows to monitor and select on, one Fold per training fold.
     """
@@ -56,6 +60,7 @@ class Stack:
     fold_of: Sequence[int]
     parameters: np.ndarray
     slope: np.ndarray
+    alpha: np.ndarray | None = None
     slope_max: np.ndarray | None = None
     validation: Sequence[Fold] | None = None
     states: Sequence[State] | None = None
@@ -76,13 +81,13 @@ class Trained:
 
 @dataclass(frozen=True)
 class _Group:
-    """Networks that train as one: their rows, where they start, and the highest raw slope of each (K,)."""
+    """Networks that train as one: their rows, where they start, and what is each one's own."""
 
     index: int
     n_groups: int
     rows: Packed
     start: State
-    raw_slope_max: np.ndarray
+    own: Own
 
 
 @dataclass
@@ -93,6 +98,27 @@ class _Control:
     progress: Callable[[Progress], None] | None
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@contextlib.contextmanager
+def compiling(stack: Stack, settings: Settings) -> Iterator[None]:
+    """Compiles what `train` will run for this stack while something else goes on; done when the block is.
+
+    Large data, beside whose training compiling is nothing, are not packed for it.
+    """
+    if settings.solver == "lbfgs" or sum(fold.X.nbytes for fold in stack.folds) > LARGE:
+        yield
+        return
+
+    def compile_loop() -> None:
+        with jax.enable_x64(stack.parameters.dtype == np.float64):
+            members = split(list(stack.fold_of), _rows_of_each(stack))[0]
+            _begin(stack, settings, _group(stack, settings, members, 0, 1, CHUNK_NUMBERS))
+
+    with ThreadPoolExecutor(1) as pool:
+        compiled = pool.submit(compile_loop)
+        yield
+        compiled.result()
 
 
 def train(
@@ -115,9 +141,7 @@ def train(
 
     def run(index: int) -> tuple[State, History]:
         with jax.enable_x64(stack.parameters.dtype == np.float64):  # a thread's own setting
-            members = groups[index]
-            rows, raw_slope_max = _pack(stack, members, chunk_numbers), _raw_slope_max(stack, members)
-            one = _Group(index, len(groups), rows, _start(stack, settings, members, raw_slope_max), raw_slope_max)
+            one = _group(stack, settings, groups[index], index, len(groups), chunk_numbers)
             return (_run_lbfgs if lbfgs else _run)(stack, settings, control, one)
 
     results, interrupted = _in_threads(run, len(groups), n_jobs, control)
@@ -150,6 +174,11 @@ def split(fold_of: list[int], n_rows: int, group: int | None = None) -> list[lis
     return [members + members[:1] * (group - len(members)) for members in cut]
 
 
+def _group(stack: Stack, settings: Settings, members: list[int], index: int, n_groups: int, chunk_numbers: int) -> _Group:
+    own = _own(stack, members)
+    return _Group(index, n_groups, _pack(stack, members, chunk_numbers), _start(stack, settings, members, own.raw_slope_max), own)
+
+
 def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
     own = [stack.fold_of[k] for k in members]
     if len(set(own)) == 1:
@@ -163,10 +192,11 @@ def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
     )
 
 
-def _raw_slope_max(stack: Stack, members: list[int]) -> np.ndarray:
-    """The β of each network's highest slope, (K,)."""
+def _own(stack: Stack, members: list[int]) -> Own:
+    dtype = stack.parameters.dtype
+    alpha = np.zeros(len(members)) if stack.alpha is None else stack.alpha[members]
     highest = np.full(len(members), np.inf) if stack.slope_max is None else stack.slope_max[members]
-    return np.asarray(raw_from_slope(highest, xp=np)).astype(stack.parameters.dtype)
+    return Own(np.asarray(alpha, dtype), np.asarray(raw_from_slope(highest, xp=np)).astype(dtype))
 
 
 def _start(stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray) -> State:
@@ -210,20 +240,38 @@ def _in_threads(
     return [future.result() for future in futures], interrupted
 
 
-def _run(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
-    """One group's epochs, in about `settings.records` segments."""
+def _begin(stack: Stack, settings: Settings, group: _Group) -> tuple[State, Callable[[State, int], tuple[State, Seen]]]:
+    """Where a group starts, and what takes it so many epochs further, compiled."""
     static = what_is_compiled(stack.architecture, settings)
-    hyper = hyperparameters(settings, group.raw_slope_max)
-    length = max(1, -(-settings.epochs // settings.records))
+    hyper = hyperparameters(settings, group.own)
+    loop = compiled_epochs(thorough=settings.epochs >= LONG)
+    data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), group.rows)  # as it lies: no second copy
+
+    def advance(state: State, epochs: int) -> tuple[State, Seen]:
+        return loop(state, data, hyper, np.int32(epochs), static=static)
+
+    return advance(jax.device_put(group.start), 0)[0], advance
+
+
+def _segment(settings: Settings, group: _Group) -> int:
+    """Epochs from one record to the next. A record takes about 1 ms, more than an epoch of a small group."""
+    if settings.records is not None:
+        return max(1, -(-settings.epochs // settings.records))
+    n_rows = sum(rows.weight.shape[0] * rows.weight.shape[-1] for rows in (group.rows.negatives, group.rows.positives))
+    quick = min(TENTH, QUICK // (len(group.own.alpha) * n_rows))
+    return max(1, -(-settings.epochs // RECORDS), quick)
+
+
+def _run(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
+    """One group's epochs, in segments with a record after each."""
+    length = _segment(settings, group)
     records: list[History] = []
     with control.lock:  # one thread compiles, the others find it compiled
-        loop = compiled_epochs(thorough=settings.epochs >= LONG)
-        data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), group.rows)  # as it lies: no second copy
-        state, _ = loop(jax.device_put(group.start), data, hyper, np.int32(0), static=static)
+        state, advance = _begin(stack, settings, group)
     done = 0
     while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
-        n = min(length, settings.epochs - done)
-        state, seen = loop(state, data, hyper, np.int32(n), static=static)
+        n = 1 if done == 0 and settings.records is None else min(length, settings.epochs - done)
+        state, seen = advance(state, n)
         records.append(record_of(seen))
         done += n
         with control.lock:
@@ -247,8 +295,8 @@ def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Grou
         data,
         np.concatenate([group.start.parameters[0], group.start.raw_slope]),
         what_is_compiled(stack.architecture, settings),
-        alpha=settings.alpha,
-        raw_slope_max=float(group.raw_slope_max[0]),
+        alpha=float(group.own.alpha[0]),
+        raw_slope_max=float(group.own.raw_slope_max[0]),
         iterations=settings.epochs,
         tell=tell,
     )
@@ -291,4 +339,4 @@ def _collect(stack: Stack, groups: list[list[int]], results: list[tuple[State, H
     )
 
 
-__all__ = ["History", "Progress", "Settings", "Stack", "State", "Trained", "split", "train"]
+__all__ = ["History", "Progress", "Settings", "Stack", "State", "Trained", "compiling", "split", "train"]
