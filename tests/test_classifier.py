@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from astralearn import ASTraClassifier
+from astralearn import ASTraClassifier, cross_fitting
 from astralearn.core import LOSSES, rebalanced_logit
 
 COMBINATIONS = [(loss, activation) for loss in LOSSES for activation in ("astra", "sigmoid")]
@@ -278,6 +278,54 @@ def test_warm_start_goes_on():
     assert model.coefs_.tobytes() == through.coefs_.tobytes()
 
 
+def overlapping(seed=1):
+    """Eight features, each of which says a little: what wants much L2."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.ones(20, int), np.zeros(580, int)]
+    return rng.normal(size=(600, 8)) + 0.5 * y[:, None], y
+
+
+def choosing(**options):
+    return quick(alpha="auto", epochs=200, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "bce", "class_weight": "balanced"}, {"activation": "sigmoid"}, {"distance": False}])
+def test_much_l2_is_for_classes_that_overlap(options):
+    for (X, y), alpha in ((overlapping(), 32), (rare(), 2)):
+        model = choosing(**options).fit(X, y)
+        assert model.alpha_ == alpha
+        given = quick(alpha=float(alpha), epochs=200, **options).fit(X, y)
+        assert model.coefs_.tobytes() == given.coefs_.tobytes()
+
+
+def test_alpha_is_chosen_for_every_split_by_its_own_rows():
+    X, y = overlapping()
+    clear, _ = rare(features=8)
+    X, y = np.concatenate([X, clear[:6]]), np.r_[y, np.ones(6, int)]
+    splits = [(np.arange(600), []), (np.arange(20, 606), [])]
+    assert [model.alpha_ for model in choosing().fit_many(X, y, splits)] == [32, 2]
+    assert [choosing().fit(X[train], y[train]).alpha_ for train, _ in splits] == [32, 2]
+
+
+def test_alpha_is_chosen_alike_by_any_number_of_threads():
+    one, two = (choosing(n_jobs=n).fit(*overlapping()) for n in (1, 2))
+    assert one.coefs_.tobytes() == two.coefs_.tobytes()
+
+
+def test_alpha_with_lbfgs_and_with_a_single_positive():
+    assert choosing(solver="lbfgs").fit(*overlapping()).alpha_ == 32
+    assert choosing().fit(*rare(positives=1)).alpha_ == 2
+
+
+def test_warm_start_goes_on_with_the_alpha_that_was_chosen(monkeypatch):
+    X, y = overlapping()
+    through = quick(epochs=400, alpha=32.0).fit(X, y)
+    model = choosing(warm_start=True).fit(X, y)
+    monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("alpha was chosen anew"))
+    assert model.fit(X, y).n_iter_ == 400
+    assert model.coefs_.tobytes() == through.coefs_.tobytes()
+
+
 @pytest.mark.parametrize("dump", [pickle.dumps, joblib.hash], ids=["pickle", "joblib"])
 def test_state_is_plain(dump, fitted):
     model, X, _ = fitted
@@ -365,15 +413,18 @@ def test_balanced_data_are_no_trouble():
     assert scores["test_score"].mean() > 0.94
 
 
-def test_ctrl_c_leaves_a_fitted_classifier():
-    code = """
+@pytest.mark.parametrize(
+    ("alpha", "place"), [("2.0", r"epoch \d+ of 10000000"), ("'auto'", r"epoch \d+ of the trials that choose alpha")], ids=["fit", "trials"]
+)
+def test_ctrl_c_leaves_a_fitted_classifier(alpha, place):
+    code = f"""
         import warnings, numpy as np, sys
         from astralearn import ASTraClassifier
         rng = np.random.default_rng(0)
         y = np.zeros(3000, int); y[:9] = 1
         X = rng.normal(size=(3000, 3)) + 2 * y[:, None]
-        model = ASTraClassifier(epochs=10_000_000, random_state=0)
-        ASTraClassifier(epochs=5_000, random_state=0).fit(X, y)  # compiles what the long fit runs
+        model = ASTraClassifier(alpha={alpha}, epochs=10_000_000, random_state=0)
+        ASTraClassifier(alpha={alpha}, epochs=10_000, random_state=0).fit(X, y)  # compiles what the long fit runs
         print("ready", flush=True)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -387,7 +438,7 @@ def test_ctrl_c_leaves_a_fitted_classifier():
         process.wait(3)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=120)
-    assert re.search(r"fit was interrupted at epoch \d+ of 10000000; the classifier is fitted", out)
+    assert re.search(f"fit was interrupted at {place}; the classifier is fitted", out)
     assert "(3000,) True" in out
 
 
@@ -396,7 +447,10 @@ def test_progress_bar(capsys):
     quick(verbose=1).fit(X, y)
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("epoch", "60/60", "loss", "FNR", "e-ratio", "τ"))
-    quick().fit(X, y)
+    quick(alpha="auto", verbose=1).fit(X, y)
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("trials", "30/30", "60/60"))
+    quick(alpha="auto").fit(X, y)
     assert capsys.readouterr().out == ""
 
 
@@ -414,6 +468,7 @@ X_BAD, Y_BAD = rare()
         ({"loss": "hinge"}, X_BAD, Y_BAD, r"'loss' parameter of ASTraClassifier must be a str among \{.*'gmn'.*\}\. Got 'hinge'"),
         ({"epochs": 0}, X_BAD, Y_BAD, r"'epochs' parameter of ASTraClassifier must be an int in the range \[1, inf\)\. Got 0"),
         ({"tau_init": 0.7}, X_BAD, Y_BAD, r"'tau_init' parameter"),
+        ({"alpha": "much"}, X_BAD, Y_BAD, r"'alpha' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'much'"),
         ({}, X_BAD, Y_BAD[:-1], r"inconsistent numbers of samples: \[400, 399\]"),
         ({"selection": "fnr"}, X_BAD, Y_BAD, r'selection="fnr" needs validation rows: set validation_fraction'),
         ({"selection": "fnr", "validation_fraction": 0.3, "burn_in": 60}, X_BAD, Y_BAD, r"burn_in must be below epochs.*60 and 60"),

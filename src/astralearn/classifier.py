@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from astralearn import cross_fitting
+from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid
@@ -106,8 +107,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     slope_, threshold_ : array (n_estimators,): what each network learned.
     alpha_ : float, the L2 that they were trained with.
     n_iter_ : int, epochs run.
-    history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at about 200 of them: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc",
-        "e_ratio", "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to "val_e_ratio". All scores are soft (Eq. 8).
+    history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at about 200 of them: "epoch", "loss",
+        "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to
+        "val_e_ratio". All scores are soft (Eq. 8).
     coefs_ : array (n_estimators, n_parameters), the networks' weights.
 
     Examples
@@ -234,11 +236,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         seed = self._draw_seed()
         prepared = self._prepared(rows, None if validation is None else self._checked_validation(*validation), seed)
         costs = self._costs(labels, rows.weight)
-        trained, (alpha,) = self._train([prepared], [costs], [seed], self._resumed(prepared) if self.warm_start else None)
-        self._keep(prepared, trained, 0, alpha)
+        trained, alphas = self._train([prepared], [costs], [seed], self._resumed(prepared) if self.warm_start else None)
+        self._keep(prepared, trained, 0, alphas[0] if alphas else None)
         if trained.interrupted:
+            place = f"epoch {self.n_iter_} of {self.epochs}" if alphas else f"epoch {self.n_iter_} of the trials that choose alpha"
             warnings.warn(
-                f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is fitted with what it had learned by then",
+                f"fit was interrupted at {place}; the classifier is fitted with what it had learned by then",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -321,7 +324,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
-            _check_class_weight(self.class_weight, np.unique(y).tolist())
+            check_class_weight(self.class_weight, np.unique(y).tolist())
             for label in (label for label, cost in self.class_weight.items() if cost == 0 and self.loss == "bce"):
                 weight = np.where(y == label, 0.0, weight)
         self._set_classes(y, weight)
@@ -397,15 +400,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         return Part(train, held_out, inverted)
 
-    def _costs(self, y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-        """What a row of the majority and one of the minority count for in the loss, where that feels class weights: in "bce"."""
-        if self.class_weight is None or self.loss != "bce":
-            return 1.0, 1.0
-        majority, minority = self.classes_.tolist() if self._minority_is_last() else self.classes_.tolist()[::-1]
-        if isinstance(self.class_weight, dict):
-            return float(self.class_weight.get(majority, 1.0)), float(self.class_weight.get(minority, 1.0))
-        n_negatives, n_positives = (int(np.sum((y == label) & (weight > 0))) for label in (majority, minority))
-        return (n_negatives + n_positives) / (2 * n_negatives), (n_negatives + n_positives) / (2 * n_positives)
+    def _costs(self, y: np.ndarray, weight: np.ndarray) -> Costs:
+        return costs_of(self.class_weight, self._majority_and_minority(), y, weight) if self.loss == "bce" else Costs()
+
+    def _positive_share(self) -> float:
+        return 0.5 if self.loss == "bce" else positive_share(self.class_weight, self._majority_and_minority())
+
+    def _majority_and_minority(self) -> tuple[Any, Any]:
+        first, last = self.classes_.tolist()
+        return (first, last) if self._minority_is_last() else (last, first)
 
     def _resumed(self, prepared: Prepared) -> list[dict[str, np.ndarray]] | None:
         """Where the last fit stood, if there was one; what it selected is forgotten, for the validation rows may be others now."""
@@ -442,12 +445,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return float(max(negatives / max(positives, TINY), 1.0) ** self.slope_limit)
 
     def _train(
-        self, parts: list[Prepared], costs: list[tuple[float, float]], seeds: list[int], states: list[dict[str, np.ndarray]] | None
+        self, parts: list[Prepared], costs: list[Costs], seeds: list[int], states: list[dict[str, np.ndarray]] | None
     ) -> tuple[Trained, list[float]]:
-        """The networks of every part, one part after the other, and each part's alpha."""
+        """The networks of every part, one part after the other, and each part's alpha; after Ctrl-C among the trials, theirs and none."""
         from astralearn.engine.training import compiling
 
-        held_out = [_at_cost(part.held_out, *cost) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
+        held_out = [cost.on(part.held_out) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
         if self.selection != "last":
             _check_both_classes(held_out, self.selection)
         stack = self._stack(
@@ -468,10 +471,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                     alpha, trained = self._choose_alpha(part.train, cost, seed)
                     alphas.append(alpha)
                     if trained is not None and trained.interrupted:
-                        return trained, [cross_fitting.LITTLE] * len(parts)
+                        return trained, []
         return self._run(replace(stack, alpha=np.repeat(alphas, self.n_estimators)), self._settings()), alphas
 
-    def _choose_alpha(self, fold: Fold, cost: tuple[float, float], seed: int) -> tuple[float, Trained | None]:
+    def _choose_alpha(self, fold: Fold, cost: Costs, seed: int) -> tuple[float, Trained | None]:
         """The alpha that rows left out ask for, and the networks that judged them, if any: those with little L2, then those with much."""
         trials = cross_fitting.trials(fold, seed)
         n = len(trials)
@@ -480,7 +483,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         stack = self._stack([(trial.train, cost) for trial in trials], [*range(n), *range(n)], [[seed, k, 0] for k in range(n)] * 2)
         trained = self._run(
             replace(stack, alpha=np.repeat([cross_fitting.LITTLE, cross_fitting.MUCH], n)),
-            replace(self._settings(), epochs=max(1, self.epochs // 2), selection="last", records=10),
+            replace(self._settings(), epochs=max(1, self.epochs // 2), selection="last"),
+            "trials",
         )
         rows = [trial.left_out for trial in trials]
         little, much = (np.concatenate([self._judged(of, trained, first + k) for k, of in enumerate(rows)]) for first in (0, n))
@@ -512,7 +516,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _stack(
         self,
-        folds: list[tuple[Fold, tuple[float, float]]],
+        folds: list[tuple[Fold, Costs]],
         fold_of: list[int],
         seeds: list[list[int]],
         *,
@@ -525,7 +529,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         architecture = self._architecture(folds[0][0].view)
         return Stack(
             architecture,
-            [_at_cost(fold, *cost) for fold, cost in folds],
+            [cost.on(fold) for fold, cost in folds],
             fold_of,
             np.stack([initialise(architecture, np.random.default_rng(seed)) for seed in seeds]),
             np.full(len(fold_of), float(slope(np.float64(self.tau_init), xp=np))),
@@ -534,16 +538,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             states=None if states is None else [State(**state) for state in states],
         )
 
-    def _run(self, stack: Stack, settings: Settings) -> Trained:
+    def _run(self, stack: Stack, settings: Settings, label: str = "epoch") -> Trained:
         from astralearn.engine.training import train
         from astralearn.progress import bar
 
-        with bar(self.verbose, settings.epochs) as progress:
+        with bar(self.verbose, settings.epochs, label) as progress:
             n_jobs = joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
             return train(stack, settings, n_jobs=n_jobs, progress=progress)
 
-    def _keep(self, prepared: Prepared, trained: Trained, start: int, alpha: float) -> None:
-        """Fitted state from the networks start … start + n_estimators of the stack."""
+    def _keep(self, prepared: Prepared, trained: Trained, start: int, alpha: float | None) -> None:
+        """Fitted state from the networks start … start + n_estimators of the stack; alpha: None where they are of interrupted trials."""
         stack = slice(start, start + self.n_estimators)
         begun = trained.n_epochs[stack] > 0
         kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
@@ -555,7 +559,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
-        self.alpha_ = alpha
+        self.alpha_ = cross_fitting.LITTLE if alpha is None else alpha
         self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
@@ -564,16 +568,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = {name: np.mean([history[name][:length] for history in histories], axis=0) for name in names}
         fold = prepared.train
         self.prior_shift_ = _prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
-        self._state = [state._asdict() for state in trained.states[stack]] if self.warm_start else None
-
-    def _positive_share(self) -> float:
-        """The minority's share of the two costs, ½ without any."""
-        if self.loss == "bce" or not isinstance(self.class_weight, dict):
-            return 0.5
-        costs = {label: float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()}
-        if sum(costs.values()) <= 0:
-            raise ValueError(f"class_weight must be above 0 for one class at least; found {self.class_weight}")
-        return costs[self.classes_.tolist()[int(self._minority_is_last())]] / sum(costs.values())
+        self._state = [state._asdict() for state in trained.states[stack]] if self.warm_start and alpha is not None else None
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])
@@ -595,26 +590,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return g
 
 
-def _check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown and not set(labels) <= set(class_weight):
-        raise ValueError(f"class_weight must name labels of y, which has {labels}; found {unknown}")
-    wrong = {label: cost for label, cost in class_weight.items() if not (isinstance(cost, Real) and 0 <= float(cost) < math.inf)}
-    if wrong:
-        raise ValueError(f"class_weight must be finite and at least 0 for every label; found {wrong}")
-
-
 def _check_both_classes(held_out: list[Fold], selection: str) -> None:
     for name, label in (("majority", 0), ("minority", 1)):
         if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
             raise ValueError(f'selection="{selection}" needs validation rows of both classes; found none of the {name}')
-
-
-def _at_cost(fold: Fold, of_negative: float, of_positive: float) -> Fold:
-    """The fold with a row of either class counting for so much more."""
-    if of_negative == of_positive == 1:
-        return fold
-    return replace(fold, weight=fold.weight * np.where(fold.y, of_positive, of_negative))
 
 
 def _indices(rows: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def bar(verbose: int, epochs: int) -> Iterator[Callable[[Any], None] | None]:
+def bar(verbose: int, epochs: int, label: str = "epoch") -> Iterator[Callable[[Any], None] | None]:
     """Yields what the engine calls after each segment, or None where nobody watches."""
     if not verbose:
         yield None
@@ -16,7 +16,7 @@ def bar(verbose: int, epochs: int) -> Iterator[Callable[[Any], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("epoch"),
+        TextColumn(label),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(

@@ -6,9 +6,10 @@ import pytest
 
 import torch_reference
 from astralearn.core import LOSSES
+from astralearn.engine.epoch import compiled_epochs
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.rows import Fold
-from astralearn.engine.training import Settings, Stack, split, train
+from astralearn.engine.training import Settings, Stack, compiling, split, train
 from astralearn.engine.view import View
 
 FEATURES = 4
@@ -287,3 +288,18 @@ def test_groups_depend_on_the_data_alone(fold_of, rows, sizes):
     assert {k for group in groups for k in group} == set(range(len(fold_of)))
     assert len({len(group) for group in groups}) == 1
     assert sum(map(len, groups)) <= sum(sizes)
+
+
+def test_what_was_compiled_ahead_is_not_compiled_again():
+    s, loop = stack(3, folds=[fold(171)], hidden=(5,)), compiled_epochs(thorough=False)
+    before = loop._cache_size()
+    with compiling(s, Settings(epochs=20)):
+        pass
+    assert loop._cache_size() == before + 1
+    train(s, Settings(epochs=20))
+    assert loop._cache_size() == before + 1
+
+
+def test_what_fails_while_something_compiles_is_heard():
+    with pytest.raises(ZeroDivisionError), compiling(stack(2), Settings(epochs=20)):
+        _ = 1 / 0

@@ -152,7 +152,7 @@ def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, stat
 
 
 def record_of(seen: Seen) -> dict[str, np.ndarray]:
-    """What the history keeps of an epoch, each (K,). In NumPy: to compile these few numbers takes a tenth of compiling."""
+    """What the history keeps of epochs, each (K,) or (K, epochs). In NumPy: to compile these few numbers takes a tenth of compiling."""
     seen = jax.device_get(seen)
     record = {
         "epoch": seen.epoch,

@@ -265,18 +265,19 @@ def _segment(settings: Settings, group: _Group) -> int:
 def _run(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
     """One group's epochs, in segments with a record after each."""
     length = _segment(settings, group)
-    records: list[History] = []
+    looks: list[Seen] = []
     with control.lock:  # one thread compiles, the others find it compiled
         state, advance = _begin(stack, settings, group)
     done = 0
     while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
         n = 1 if done == 0 and settings.records is None else min(length, settings.epochs - done)
         state, seen = advance(state, n)
-        records.append(record_of(seen))
+        looks.append(jax.device_get(seen))
         done += n
-        with control.lock:
-            _report(control, records[-1], group, done, settings.epochs)
-    history = {name: np.stack([record[name] for record in records], axis=1) for name in records[0]} if records else {}
+        if control.progress is not None:
+            with control.lock:
+                _report(control, record_of(looks[-1]), group, done, settings.epochs)
+    history = record_of(jax.tree.map(lambda *each: np.stack(each, axis=1), *looks)) if looks else {}
     return State(*(np.asarray(leaf) for leaf in state)), history
 
 

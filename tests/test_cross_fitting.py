@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import ttest_1samp
+
+from astralearn import cross_fitting
+from astralearn.cross_fitting import PARTS, is_clearly_better, trials
+from astralearn.engine.rows import Fold
+from astralearn.engine.view import View
+
+
+def fold(n=60, positives=7, seed=0):
+    """Each row's only feature is its number."""
+    y = np.zeros(n, bool)
+    y[np.random.default_rng(seed).permutation(n)[:positives]] = True
+    return Fold(np.arange(n, dtype=float)[:, None], y, np.random.default_rng(seed).uniform(0.5, 2, n), View(np.zeros(1), np.ones(1)))
+
+
+def numbers(rows):
+    return rows.X[:, 0].astype(int)
+
+
+def test_every_row_is_left_out_once_and_otherwise_seen():
+    whole = fold()
+    found = trials(whole, seed=3)
+    assert len(found) == PARTS
+    assert sorted(np.concatenate([numbers(trial.left_out) for trial in found])) == list(range(60))
+    for trial in found:
+        assert sorted([*numbers(trial.train), *numbers(trial.left_out)]) == list(range(60))
+        np.testing.assert_array_equal(trial.left_out.y, whole.y[numbers(trial.left_out)])
+        np.testing.assert_array_equal(trial.left_out.weight, whole.weight[numbers(trial.left_out)])
+        assert trial.left_out.y.sum() in (1, 2)
+        for label in (False, True):
+            assert trial.train.weight[trial.train.y == label].sum() == pytest.approx(whole.weight[whole.y == label].sum())
+
+
+def test_many_rows_are_drawn_from(monkeypatch):
+    monkeypatch.setattr(cross_fitting, "TRAINED_ON", 10)
+    monkeypatch.setattr(cross_fitting, "JUDGED", 25)
+    whole = fold()
+    found = trials(whole, seed=0)
+    judged = np.concatenate([numbers(trial.left_out) for trial in found])
+    assert len(judged) == len(set(judged)) == 25 + 7
+    for trial in found:
+        assert not set(numbers(trial.train)) & set(numbers(trial.left_out))
+        assert (~trial.train.y).sum() == 10
+        assert trial.train.weight[~trial.train.y].sum() == pytest.approx(whole.weight[~whole.y].sum())
+
+
+def test_the_seed_decides():
+    one, same, other = (trials(fold(), seed) for seed in (1, 1, 2))
+    assert all((numbers(a.train) == numbers(b.train)).all() for a, b in zip(one, same, strict=True))
+    assert any((numbers(a.left_out) != numbers(b.left_out)).any() for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize(("positives", "n"), [(0, 0), (1, 0), (2, 2), (4, 4), (5, 5), (30, 5)])
+def test_every_trial_has_both_classes_on_both_sides(positives, n):
+    found = trials(fold(positives=positives), seed=0)
+    assert len(found) == n
+    assert all(set(side.y) == {False, True} for trial in found for side in trial)
+
+
+def test_rows_without_weight_are_not_seen():
+    whole = fold()
+    whole.weight[::2] = 0
+    assert all((numbers(side) % 2 == 1).all() for trial in trials(whole, seed=0) for side in trial)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_with_equal_negatives_it_is_a_t_test_among_the_positives(seed):
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.ones(6), np.zeros(40)]
+    than = rng.normal(-2, 1, 46)
+    g = than + y * rng.normal(0.8, 1.2, 46)
+    gain = (1 / (1 + np.exp(-g[:6]))) ** 0.25 - (1 / (1 + np.exp(-than[:6]))) ** 0.25
+    expected = ttest_1samp(gain, 0).pvalue <= 0.05 and gain.mean() > 0
+    assert is_clearly_better(g, than, y, np.ones(46)) == expected
+
+
+def test_both_answers_occur_above():
+    """The oracle says yes to some of these seeds and no to others."""
+    answers = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = np.r_[np.ones(6), np.zeros(40)]
+        than = rng.normal(-2, 1, 46)
+        answers.add(is_clearly_better(than + y * rng.normal(0.8, 1.2, 46), than, y, np.ones(46)))
+    assert answers == {False, True}
+
+
+def test_what_the_negatives_lose_counts():
+    y, weight = np.r_[np.ones(8), np.zeros(200)], np.ones(208)
+    than = np.where(y == 1, -1.0, -4.0) + np.random.default_rng(0).normal(0, 0.3, 208)
+    assert is_clearly_better(than + 2 * y, than, y, weight)
+    assert not is_clearly_better(than + 2 * y + 8 * (1 - y), than, y, weight)
+
+
+logits = arrays(np.float64, 12, elements=st.floats(-1e4, 1e4))
+
+
+@settings(max_examples=200, deadline=None)
+@given(logits, logits, arrays(np.float64, 12, elements=st.floats(1e-3, 1e3)))
+def test_never_both_ways_and_never_over_itself(g, than, weight):
+    y = np.r_[np.ones(4), np.zeros(8)]
+    better = is_clearly_better(g, than, y, weight)
+    assert not (better and is_clearly_better(than, g, y, weight))
+    assert not is_clearly_better(g, g, y, weight)
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+def test_the_unit_of_the_weights_is_free(unit):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        y, weight = np.r_[np.ones(5), np.zeros(30)], rng.uniform(0.1, 3, 35)
+        g, than = rng.normal(size=(2, 35))
+        assert is_clearly_better(g + y, than, y, weight) == is_clearly_better(g + y, than, y, unit * weight)
