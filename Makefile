@@ -1,7 +1,9 @@
 # On a bare machine with python3, venv and make, every target below sets itself up. The README's two commands: make demo, make test.
 PYTHON ?= python3
 BIN := .venv/bin
-# Without compiling: most modules of the large dependencies are never imported, and those that are compile then.
+# Without compiling: most modules of the large dependencies are never imported, and those that are compile then, once: what Python
+# compiles has to be kept, whatever the machine's setting, or every process spends seconds on it.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off --no-compile --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 

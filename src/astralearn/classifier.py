@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import joblib
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -603,12 +604,11 @@ def _indices(rows: Any) -> np.ndarray:
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
-    """The c for which the weighted mean of σ(g − c) is the prior, by bisection: it falls as c rises."""
-    low, high, total = float(g.min()) - 50.0, float(g.max()) + 50.0, weight.sum()
-    for _ in range(60):
-        middle = (low + high) / 2
-        if weight @ sigmoid(g - middle, np) > prior * total:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    """The c for which the weighted mean of σ(g − c), which falls as c rises, is the prior, in (0, 1)."""
+
+    def excess(c: float) -> float:
+        return float(np.average(sigmoid(g - c, np), weights=weight)) - prior
+
+    g = g.astype(np.float64)
+    reach = 50.0 + 1e-9 * float(np.abs(g).max())  # beyond it σ is 0 or 1, also where rounding swallows 50
+    return float(brentq(excess, float(g.min()) - reach, float(g.max()) + reach, maxiter=1_000))

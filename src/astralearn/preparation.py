@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
 from astralearn.engine.rows import Fold
@@ -139,7 +140,8 @@ def with_distance(view: View, rows: Rows) -> View:
         covariance += (weight[:, None] * u).T @ u / total
     shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
     covariance = (1 - shrink) * covariance + shrink * max(np.trace(covariance) / p, LEAST_VARIANCE) * np.eye(p)
-    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, np.linalg.inv(np.linalg.cholesky(covariance)).T)
+    root = solve_triangular(np.linalg.cholesky(covariance), np.eye(p), lower=True).T
+    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root)
 
     def distance(X: np.ndarray) -> np.ndarray:
         return seen.inputs(X)[-1:].T
