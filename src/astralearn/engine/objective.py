@@ -95,14 +95,19 @@ def held_out(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, SoftCo
     if negatives.held_out is None:
         return None
     (n, fp, of_negatives_), (m, fn, of_positives_) = negatives.held_out, positives.held_out
-    counts = SoftConfusion(tn=n - fp, fp=fp, fn=fn, tp=m - fn)
+    counts = SoftConfusion(tn=_rest(n, fp), fp=fp, fn=fn, tp=_rest(m, fn))
     return _loss(counts, of_negatives_, of_positives_, loss), counts
 
 
 def confusion(negatives: Sums, positives: Sums, loss: str) -> SoftConfusion:
     """The four soft counts, each (K,)."""
-    tp = positives.total - positives.wrong if loss == "root_gmn" else positives.right * jnp.exp(positives.peak)
-    return SoftConfusion(tn=negatives.total - negatives.wrong, fp=negatives.wrong, fn=positives.wrong, tp=tp)
+    tp = _rest(positives.total, positives.wrong) if loss == "root_gmn" else positives.right * jnp.exp(positives.peak)
+    return SoftConfusion(tn=_rest(negatives.total, negatives.wrong), fp=negatives.wrong, fn=positives.wrong, tp=tp)
+
+
+def _rest(total: Array, wrong: Array) -> Array:
+    """What is right of a total. Where all is wrong, two sums in float32 may differ by a rounding: a count below 0 has no root."""
+    return jnp.maximum(total - wrong, 0.0)
 
 
 def loss_value(negatives: Sums, positives: Sums, loss: str) -> Array:
