@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from astralearn import ASTraClassifier, datasets
-from astralearn.cross_fitting import MUCH
+from astralearn.cross_fitting import ALPHAS
 from astralearn.methods import DEFAULT, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
@@ -46,6 +46,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "without the distance": {"distance": False},
     "without L2": {"alpha": 0.0},
     "alpha = 32": {"alpha": 32.0},
+    "alpha = 128": {"alpha": 128.0},
     "the paper's width": {"hidden_layer_sizes": None},
     "one network": {"n_estimators": 1},
 }
@@ -195,7 +196,7 @@ def from_keel() -> list[datasets.Problem]:
 
 
 def fitted() -> None:
-    """Where each problem's slopes end, on the first fold, beside their limit; and in how many of the folds alpha is 32."""
+    """Where each problem's slopes end, on the first fold, beside their limit; and in how many of the folds alpha is what."""
     for name in [*TABLE_1, *OTHERS]:
         problem = datasets.load(name)
         splits = make_splits(problem, repetitions=REPETITIONS)
@@ -203,8 +204,9 @@ def fitted() -> None:
         models = ASTraClassifier().fit_many(problem.X, problem.y, [(split.learn, split.test) for split in splits], random_states=seeds)
         y = problem.y[splits[0].learn]
         limit = (np.sum(y == 0) / np.sum(y == 1)) ** models[0].slope_limit
-        slopes, much = ", ".join(f"{b:.3f}" for b in models[0].slope_), sum(model.alpha_ == MUCH for model in models)
-        print(f"{name}: slopes {slopes} of {limit:.3f}; alpha = {MUCH:g} in {much} of {len(models)}", flush=True)
+        slopes = ", ".join(f"{b:.3f}" for b in models[0].slope_)
+        alphas = ", ".join(f"{alpha:g} in {sum(model.alpha_ == alpha for model in models)}" for alpha in ALPHAS)
+        print(f"{name}: slopes {slopes} of {limit:.3f}; alpha = {alphas} of {len(models)}", flush=True)
 
 
 def easy() -> None:

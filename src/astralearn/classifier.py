@@ -75,8 +75,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     burn_in : int, optional
         Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None: a tenth of `epochs`.
     alpha : float or "auto"
-        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free. "auto": 2, or 32 where networks that
-        were trained without some rows judge these significantly better with it (`astralearn.cross_fitting`).
+        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free. "auto": 2, or 32 or 128 where networks
+        that were trained without some rows judge these clearly better with it (`astralearn.cross_fitting`).
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
@@ -476,21 +476,25 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self._run(replace(stack, alpha=np.repeat(alphas, self.n_estimators)), self._settings()), alphas
 
     def _choose_alpha(self, fold: Fold, cost: Costs, seed: int) -> tuple[float, Trained | None]:
-        """The alpha that rows left out ask for, and the networks that judged them, if any: those with little L2, then those with much."""
-        trials = cross_fitting.trials(fold, seed)
+        """The alpha that rows left out ask for, and the networks that judged them, if any: all under the first alpha, then the others."""
+        alphas, trials = cross_fitting.ALPHAS, cross_fitting.trials(fold, seed)
         n = len(trials)
         if n == 0:
-            return cross_fitting.LITTLE, None
-        stack = self._stack([(trial.train, cost) for trial in trials], [*range(n), *range(n)], [[seed, k, 0] for k in range(n)] * 2)
+            return alphas[0], None
+        stack = self._stack(
+            [(trial.train, cost) for trial in trials], [*range(n)] * len(alphas), [[seed, k, 0] for k in range(n)] * len(alphas)
+        )
         trained = self._run(
-            replace(stack, alpha=np.repeat([cross_fitting.LITTLE, cross_fitting.MUCH], n)),
+            replace(stack, alpha=np.repeat(alphas, n)),
             replace(self._settings(), epochs=max(1, self.epochs // 2), selection="last"),
             "trials",
         )
         rows = [trial.left_out for trial in trials]
-        little, much = (np.concatenate([self._judged(of, trained, first + k) for k, of in enumerate(rows)]) for first in (0, n))
+        judged = [
+            np.concatenate([self._judged(of, trained, first + k) for k, of in enumerate(rows)]) for first in range(0, n * len(alphas), n)
+        ]
         y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
-        return cross_fitting.MUCH if cross_fitting.is_clearly_better(much, little, y, weight) else cross_fitting.LITTLE, trained
+        return cross_fitting.best_alpha(judged, y, weight), trained
 
     def _judged(self, rows: Fold, trained: Trained, k: int) -> np.ndarray:
         """g of the k-th network alone."""
@@ -560,7 +564,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
-        self.alpha_ = cross_fitting.LITTLE if alpha is None else alpha
+        self.alpha_ = cross_fitting.ALPHAS[0] if alpha is None else alpha
         self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]

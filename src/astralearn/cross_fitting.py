@@ -1,4 +1,4 @@
-"""How much L2 a problem wants, asked of the rows themselves: networks trained without some rows judge these, under little and much of it.
+"""How much L2 a problem wants, asked of the rows themselves: networks trained without some rows judge these, under more and less of it.
 
 Where the classes can be told apart, little L2 draws the boundary finely. Where they overlap, a network with little of it fences in the
 few positives that it has seen and finds no others. Which of the two it is shows in rows that were left out, and in no others.
@@ -15,11 +15,12 @@ from scipy.special import stdtrit
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.rows import Fold
 
-LITTLE, MUCH = 2.0, 32.0  # values of alpha
+ALPHAS = 2.0, 32.0, 128.0  # the first, unless another is clearly better
 PARTS = 5
 TRAINED_ON = 2_000  # rows of a class in one trial, at most: enough to tell the two apart
 JUDGED = 20_000  # rows of a class in all trials, at most
-QUANTILE = 0.975  # of Student's t: a difference beyond it is no chance, p ≤ 0.05
+GAIN = 1 / 8  # what counts as better, at least: see `clear_gain`
+QUANTILE = 0.9  # of Student's t: chance reaches that in one of ten problems
 
 
 class Trial(NamedTuple):
@@ -49,23 +50,30 @@ def trials(fold: Fold, seed: int) -> list[Trial]:
     return found
 
 
-def is_clearly_better(g: np.ndarray, than: np.ndarray, y: np.ndarray, weight: np.ndarray) -> bool:
-    """Whether rebalanced logits g judge rows of either class better than others do, by a paired t-test.
+def best_alpha(judged: Sequence[np.ndarray], y: np.ndarray, weight: np.ndarray) -> float:
+    """Of ALPHAS, the one with the largest clear gain over the first. judged: rebalanced logits of the same rows under each of them."""
+    gains = [0.0, *(clear_gain(g, judged[0], y, weight) for g in judged[1:])]
+    return ALPHAS[int(np.argmax(gains))]
 
-    A row's share in `root_gmn` is r = (its probability of being right)^¼. What is tested is the mean gain in r among the positives plus
-    that among the negatives; its variance is the sum of theirs, and the degrees of freedom are those of the smaller class.
+
+def clear_gain(g: np.ndarray, than: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """By how much rebalanced logits g judge rows of either class better than others do; 0 unless that is GAIN at least, and no chance.
+
+    A row's share in `root_gmn` is r = (its probability of being right)^¼. The gain is the mean gain in r among the positives plus that
+    among the negatives; its variance is the sum of theirs, and the degrees of freedom of a paired t-test are those of the smaller class.
 
     >>> y, weight = np.asarray([1, 1, 1, 0, 0, 0]), np.ones(6)
     >>> than = np.asarray([-3.0, -4.0, -3.5, -2.0, -3.0, -4.0])
-    >>> is_clearly_better(than + 2.5 * y, than, y, weight), is_clearly_better(than, than, y, weight)
-    (True, False)
+    >>> round(clear_gain(than + 2.5 * y, than, y, weight), 3), clear_gain(than + 0.5 * y, than, y, weight)
+    (0.304, 0.0)
     """
     towards = np.where(y == 1, 1.0, -1.0)
     gain = sigmoid(towards * g, np) ** 0.25 - sigmoid(towards * than, np) ** 0.25
     moments = [_mean_and_variance(gain[y == label], weight[y == label]) for label in (0, 1)]
     mean, variance = (sum(of) for of in zip(*moments, strict=True))
     degrees = min(int(np.sum(y == label)) for label in (0, 1)) - 1
-    return bool(mean > float(stdtrit(degrees, QUANTILE)) * np.sqrt(variance))
+    is_clear = mean >= GAIN and mean > float(stdtrit(degrees, QUANTILE)) * np.sqrt(variance)
+    return mean if is_clear else 0.0
 
 
 def _mean_and_variance(values: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
