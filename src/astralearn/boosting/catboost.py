@@ -17,7 +17,7 @@ import numpy as np
 
 from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, warn_without_splits
 from astralearn.boosting.labels import MinorityLabels
-from astralearn.boosting.objective import LEAST_CURVATURE, Objective
+from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, known, score_value
 from astralearn.boosting.sweep import Rows
 
@@ -203,7 +203,6 @@ class _Rounds:
         weight = None if weights is None else np.asarray(weights, np.float64)
         rows = Rows.of(np.asarray(targets, np.float64), weight)
         gradient, curvature = self.objective.swept(rows, np.asarray(approxes, np.float64), slope=self.slope).scaled(*self.factors)
-        curvature += LEAST_CURVATURE if weight is None else LEAST_CURVATURE * weight
         return np.column_stack([-gradient, -curvature])
 
     def is_max_optimal(self) -> bool:

@@ -27,9 +27,6 @@ from astralearn.core import LOSSES, SoftConfusion
 # The losses of the soft counts; they and cross-entropy have objectives.
 OF_COUNTS = tuple(name for name, loss in LOSSES.items() if loss.partials is not None)
 
-# A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
-LEAST_CURVATURE = 1e-16
-
 
 class Options(TypedDict, total=False):
     """Keywords of every objective, explained in `Objective`, which has their defaults."""
@@ -137,11 +134,8 @@ class Objective:
     ) -> tuple[np.ndarray, np.ndarray]:
         """As calling it, for one of several workers: `add_up` sums six numbers over all of them, and each one's rows are exact."""
         x = _scores(y_pred)
-        rows = self._rows(y_true, x, sample_weight)
-        found = self.swept(rows, x)
-        gradient, curvature = found.scaled(*self.advance(found.sums if add_up is None else add_up(found.sums)))
-        curvature += LEAST_CURVATURE if rows.weight is None else LEAST_CURVATURE * rows.weight
-        return gradient, curvature
+        found = self.swept(self._rows(y_true, x, sample_weight), x)
+        return found.scaled(*self.advance(found.sums if add_up is None else add_up(found.sums)))
 
     def swept(self, rows: Rows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
         """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""

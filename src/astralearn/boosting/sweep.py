@@ -22,32 +22,14 @@ from astralearn.core.warp import Warp, of_slope, slope_derivative, warp
 # Bytes per array and block: small enough for the allocator to give a temporary the pages of the last one, and for the cache.
 BLOCK_BYTES = 1 << 15
 
-# Positives at a time, for the same reasons.
-POSITIVES = BLOCK_BYTES // 8
-
 # Float32 rows from which on the compiled sweep pays for its compilation: within 100 rounds.
 COMPILED_ROWS = 1 << 18
 
+# A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
+LEAST_CURVATURE = 1e-16
+
 # Fewer rows than this are swept before a thread has started.
 ROWS_PER_THREAD = 1 << 16
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """gradient, curvature: shape (n,), up to the factor of the row's class. sums: tn, fp, fn, tp, and each class's slope sum."""
-
-    gradient: np.ndarray
-    curvature: np.ndarray
-    positives: np.ndarray
-    sums: np.ndarray
-
-    def scaled(self, factor_tn: float, factor_tp: float) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature, each class's rows times its factor (in place: a sweep is used once)."""
-        for values, sign_tn, sign_tp in ((self.gradient, factor_tn, factor_tp), (self.curvature, abs(factor_tn), abs(factor_tp))):
-            of_positives = sign_tp * values[self.positives].astype(np.float64)
-            np.multiply(values, sign_tn, out=values)
-            values[self.positives] = of_positives
-        return self.gradient, self.curvature
 
 
 class Kind(NamedTuple):
@@ -80,39 +62,73 @@ class Rows:
         return cls(weight, weight * is_negative, positives, weight[positives].astype(np.float64))
 
 
+class Found(NamedTuple):
+    """Of rows of one class. gradient, curvature: up to the factor of the class, shape (k,). sums: right, wrong (a positive's: wrong,
+    right) and, unless plain, the slope sum, block by block, shape (blocks, 2 or 3)."""
+
+    gradient: np.ndarray
+    curvature: np.ndarray
+    sums: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What one sweep found. negatives: each thread's share of all rows, in order and 0 for positives. positives: in double precision."""
+
+    rows: Rows
+    negatives: list[Found]
+    positives: Found
+
+    @property
+    def sums(self) -> np.ndarray:
+        """tn, fp, fn, tp, and each class's slope sum."""
+        tn, fp, *slope_tn = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
+        fn, tp, slope_tp = self.positives.sums.sum(axis=0)
+        return np.asarray([tn, fp, fn, tp, sum(slope_tn), slope_tp])
+
+    def scaled(self, factor_tn: float, factor_tp: float) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and curvature, shape (n,), each class's rows times its factor (in place where possible: a sweep is used once)."""
+        gradient = _multiplied([found.gradient for found in self.negatives], factor_tn)
+        curvature = _multiplied([found.curvature for found in self.negatives], abs(factor_tn))
+        gradient[self.rows.positives] = factor_tp * self.positives.gradient
+        curvature[self.rows.positives] = abs(factor_tp) * self.positives.curvature
+        curvature += LEAST_CURVATURE if self.rows.weight is None else LEAST_CURVATURE * self.rows.weight
+        return gradient, curvature
+
+
+def _multiplied(shares: list[np.ndarray], factor: float) -> np.ndarray:
+    """In one array. JAX's arrays may not be written to."""
+    products = [np.multiply(share, factor, out=share if share.flags.writeable else None) for share in shares]
+    return products[0] if len(products) == 1 else np.concatenate(products)
+
+
 def sweep(rows: Rows, x: np.ndarray, slope: float, *, coupled: bool, with_slope: bool, n_threads: int | None) -> Sweep:
     """Both classes' rows at the scores x.
 
     With w a row's weight, σ(m) its probability of being wrong, g′ = ∂g/∂x and c = σ(−m) where `coupled` (the loss sees the counts),
     otherwise 1: gradient ±w c σ(m) g′, curvature w c σ(m) σ(−m) g′², slope sum Σ ±w c σ(m) ∂g/∂b; − for a positive.
     """
-    n = x.shape[0]
-    gradient, curvature = np.empty_like(x), np.empty_like(x)
+    n = len(x)
     kind = Kind(coupled, plain=slope == 1.0 and not with_slope, steep=slope > STEEP)
     at = slope_numbers(slope)
-    size, block_of = _block_size_and_function(n, x.dtype)
+    threads = max(1, min(n_threads or available_cores(), n // ROWS_PER_THREAD))
+    size, negatives = _block_size_and_function(n, x.dtype)
+    share = size * max(1, -(-n // (size * threads)))  # whole blocks, whose sums are then the same for any number of threads
 
-    def negatives(start: int) -> np.ndarray:
-        block = slice(start, min(start + size, n))
-        gradient[block], curvature[block], sums = block_of(x[block], rows.of_negatives[block], at, kind)
-        return np.asarray(sums, np.float64)
+    def of_share(start: int) -> Found:
+        some = slice(start, start + share)
+        return negatives(x[some], rows.of_negatives[some], at, kind)
 
-    sums = np.zeros(6)
-    for tn_fp_and_slope in _mapped(negatives, range(0, n, size), n, n_threads):
-        sums[[0, 1, 4][: len(tn_fp_and_slope)]] += tn_fp_and_slope
-    for start in range(0, len(rows.positives), POSITIVES):
-        some, w = (of[start : start + POSITIVES] for of in (rows.positives, rows.of_positives))
-        gradient[some], curvature[some], of_some = _positives(x[some].astype(np.float64), w, slope, kind)
-        sums += of_some
-    return Sweep(gradient, curvature, rows.positives, sums)
+    many = list(_mapped(of_share, range(0, max(n, 1), share), threads))
+    return Sweep(rows, many, _positives(x[rows.positives].astype(np.float64), rows.of_positives, slope, kind))
 
 
-def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Any]]:
+def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Found]]:
     if n < COMPILED_ROWS or dtype != np.float32:
         return BLOCK_BYTES // dtype.itemsize, _negatives
     from astralearn.boosting import compiled_sweep
 
-    return compiled_sweep.BLOCK, compiled_sweep.negatives
+    return compiled_sweep.STRIPE, compiled_sweep.negatives
 
 
 def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, list[Array]]:
@@ -127,26 +143,44 @@ def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -
     return gradient, gradient * terms.right * terms.steepness, [*summands, pulled * terms.slope_pull]
 
 
-def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> tuple[np.ndarray, np.ndarray, list[float]]:
-    gradient, curvature, summands = negatives_of(x, w, at, kind, xp=np)
-    return gradient, curvature, [summand.sum() for summand in summands]
+def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> Found:
+    def block(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
+        gradient, curvature, summands = negatives_of(x, w, at, kind, xp=np)
+        return gradient, curvature, [summand.sum() for summand in summands]
+
+    return _in_blocks(block, x, w)
 
 
-def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradient, curvature and sums of rows labelled 1."""
-    one = np.ones_like(x)
-    g, steepness, lag = Warp(x, one, one) if kind.plain else warp(x, slope, xp=np)
-    right, wrong = right_and_wrong(-g, np)
-    pull = (w * right if kind.coupled else w) * wrong
-    along = pull * steepness
+def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> Found:
+    """Of rows labelled 1."""
     shared = of_slope(np.float64(slope), xp=np)
-    slope_sum = 0.0 if kind.plain else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
-    return -along, along * (right * steepness), np.asarray([0.0, 0.0, w @ wrong, w @ right, 0.0, slope_sum])
+
+    def block(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
+        one = np.ones_like(x)
+        g, steepness, lag = Warp(x, one, one) if kind.plain else warp(x, slope, xp=np)
+        right, wrong = right_and_wrong(-g, np)
+        pull = (w * right if kind.coupled else w) * wrong
+        along = pull * steepness
+        slope_sum = 0.0 if kind.plain else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
+        return -along, along * (right * steepness), [w @ wrong, w @ right, slope_sum]
+
+    return _in_blocks(block, x, w)
 
 
-def _mapped(function: Callable[[int], np.ndarray], starts: range, n: int, n_threads: int | None) -> Iterator[np.ndarray]:
-    """In order, whatever the number of threads: sums are the same to the last bit."""
-    threads = min(n_threads or available_cores(), n // ROWS_PER_THREAD)
+def _in_blocks(function: Callable[..., tuple[np.ndarray, np.ndarray, list[float]]], x: np.ndarray, w: np.ndarray) -> Found:
+    """BLOCK_BYTES at a time; no rows are one block of none."""
+    gradient, curvature = np.empty_like(x), np.empty_like(x)
+    size = BLOCK_BYTES // x.itemsize
+    sums = []
+    for start in range(0, max(len(x), 1), size):
+        block = slice(start, start + size)
+        gradient[block], curvature[block], of_block = function(x[block], w[block])
+        sums.append(of_block)
+    return Found(gradient, curvature, np.asarray(sums, np.float64))
+
+
+def _mapped(function: Callable[[int], Found], starts: range, threads: int) -> Iterator[Found]:
+    """In order."""
     if threads < 2:
         yield from map(function, starts)
         return
