@@ -79,6 +79,23 @@ def test_compiled_running_sums_have_no_graph_breaks_and_equal_eager():
     assert not compiled.kept.requires_grad
 
 
+@pytest.mark.parametrize("ignore_index", [None, -1], ids=["nan", "ignore_index"])
+def test_compiled_missing_labels_equal_eager_and_get_no_gradient(ignore_index):
+    """Their logits are NaN, which neither the loss nor another gradient may notice."""
+    missing = torch.arange(len(X)) % 5 == 0
+    y = torch.where(missing, torch.nan if ignore_index is None else ignore_index, (torch.arange(len(X)) % 7 == 0).float())
+    loss = GMNLoss(ignore_index=ignore_index)
+    results = []
+    for function in (loss, torch.compile(loss, fullgraph=True)):
+        x = torch.where(missing, torch.nan, X).requires_grad_()
+        value = function(x, y)
+        value.backward()
+        assert (x.grad[missing] == 0).all()
+        assert torch.isfinite(x.grad).all()
+        results.append((value.detach(), x.grad))
+    torch.testing.assert_close(results[1], results[0], rtol=2e-5, atol=1e-7)
+
+
 def test_compiled_inference_is_accurate_far_below_zero():
     layer = ASTra()
     with torch.no_grad():

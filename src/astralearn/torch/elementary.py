@@ -68,12 +68,11 @@ _BITS_OF_ROOT_HALF, _FRACTION, _ONE_EXPONENT = 0x3F3504F3, 0x7FFFFF, 2.0**23
 
 
 def _polynomial(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
-    """Σ cₖxᵏ by halves (Estrin), whose additions overlap where Horner's wait for each other."""
-    terms: list[Any] = list(coefficients)
-    while len(terms) > 1:
-        terms = [terms[i] + terms[i + 1] * x if i + 1 < len(terms) else terms[i] for i in range(0, len(terms), 2)]
-        x = x * x
-    return terms[0]
+    """Σ cₖxᵏ by Horner's rule, which takes no x⁴ or x⁸: far below 0 they are denormal, and that doubled a whole step's time on a Xeon."""
+    total: Any = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        total = total * x + coefficient
+    return total
 
 
 def _power_of_two(v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
