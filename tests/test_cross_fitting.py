@@ -89,8 +89,8 @@ def test_with_equal_negatives_it_is_a_t_test_among_the_positives():
 
 def test_a_large_gain_may_be_chance():
     y, than = np.r_[np.ones(4), np.zeros(40)], np.full(44, -3.0)
-    lucky = than + np.r_[9.0, -3.0, -3.0, 3.0, np.zeros(40)]
-    assert np.mean(((1 / (1 + np.exp(-lucky))) ** 0.25 - (1 / (1 + np.exp(-than))) ** 0.25)[:4]) > GAIN / 2
+    lucky = than + np.r_[9.0, 9.0, -3.0, -3.0, np.zeros(40)]
+    assert np.mean(((1 / (1 + np.exp(-lucky))) ** 0.25 - (1 / (1 + np.exp(-than))) ** 0.25)[:4]) > GAIN
     assert clear_gain(lucky, than, y, np.ones(44)) == 0
     assert clear_gain(than + 3 * y, than, y, np.ones(44)) > GAIN
 

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from astralearn.core.losses import ROOT
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.rows import Fold
 
 ALPHAS = 2.0, 32.0, 128.0  # the first, unless another is clearly better
 PARTS = 5
-TRAINED_ON = 2_000  # rows of a class in one trial, at most: enough to tell the two apart
+TRAINED_ON = 2_000  # rows of a class in one trial, at most: enough to tell one alpha from another
 JUDGED = 20_000  # rows of a class in all trials, at most
 GAIN = 1 / 8  # what counts as better, at least: see `clear_gain`
 QUANTILE = 0.9  # of Student's t: chance reaches that in one of ten problems
@@ -68,7 +69,7 @@ def clear_gain(g: np.ndarray, than: np.ndarray, y: np.ndarray, weight: np.ndarra
     (0.304, 0.0)
     """
     towards = np.where(y == 1, 1.0, -1.0)
-    gain = sigmoid(towards * g, np) ** 0.25 - sigmoid(towards * than, np) ** 0.25
+    gain = sigmoid(towards * g, np) ** ROOT - sigmoid(towards * than, np) ** ROOT
     moments = [_mean_and_variance(gain[y == label], weight[y == label]) for label in (0, 1)]
     mean, variance = (sum(of) for of in zip(*moments, strict=True))
     degrees = min(int(np.sum(y == label)) for label in (0, 1)) - 1
