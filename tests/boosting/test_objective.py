@@ -56,6 +56,23 @@ def test_gradient_equals_autodiff(make, weighted, tau):
 
 
 @ALL
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shared", [0.0, 0.25, 1.0])
+def test_curvature_row_by_row(make, weighted, shared):
+    """From the definition, with g′ by autodiff: (1 − s)c + s w C/W, c = |gradient| σ(−m)g′."""
+    y, x, w = rows(seed=13)
+    w = w if weighted else np.ones_like(w)
+    objective = make(tau_init=0.2)
+    b = objective.slope
+    gradient, curvature = objective.round(y, x, w if weighted else None, shared=shared)
+    with jax.enable_x64(True):
+        steepness = np.asarray(jax.vmap(jax.grad(lambda one: rebalanced_logit(one, b, xp=jnp)))(jnp.asarray(x)))
+    right = 1 / (1 + np.exp(signed(rebalanced_logit(x, b), y)))
+    own = np.abs(gradient) * right * steepness
+    np.testing.assert_allclose(curvature, (1 - shared) * own + shared * w * own.sum() / w.sum(), rtol=1e-9, atol=1e-14)
+
+
+@ALL
 def test_the_slope_takes_one_gradient_step(make):
     y, x, w = rows(seed=1)
     objective = make(tau_init=0.2, slope_rate_min=0.3)
@@ -72,13 +89,14 @@ def test_the_slope_takes_one_gradient_step(make):
 @pytest.mark.parametrize("scale", [0.0, 1.0, 50.0, 1e4])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("side", ["mixed", "all wrong", "all right"])
-def test_extreme_scores_are_finite_and_curvature_is_positive(make, scale, dtype, side):
+@pytest.mark.parametrize("shared", [0.0, 0.5])
+def test_extreme_scores_are_finite_and_curvature_is_positive(make, scale, dtype, side, shared):
     y = np.asarray([0.0, 0, 0, 0, 1, 1])
     sign = {"mixed": [1, -1, 1, -1, 1, -1], "all wrong": 1 - 2 * y, "all right": 2 * y - 1}[side]
     objective = make()
     with np.errstate(under="ignore"):
         for weight in (None, np.asarray([1.0, 0.0, 2.0, 1.0, 1.0, 0.5])):
-            gradient, curvature = objective.round(y, (np.asarray(sign) * scale).astype(dtype), weight)
+            gradient, curvature = objective.round(y, (np.asarray(sign) * scale).astype(dtype), weight, shared=shared)
             assert gradient.dtype == curvature.dtype == dtype
             assert np.isfinite(gradient).all()
             assert np.isfinite(curvature).all()
@@ -91,13 +109,14 @@ def test_extreme_scores_are_finite_and_curvature_is_positive(make, scale, dtype,
     st.lists(st.tuples(st.booleans(), st.floats(-1e4, 1e4), st.floats(0, 100)), min_size=1, max_size=12),
     st.sampled_from(list(OBJECTIVES)),
     st.floats(1e-5, 0.5),
+    st.floats(0, 1),
 )
-def test_nothing_finite_gives_nan(drawn, name, tau):
+def test_nothing_finite_gives_nan(drawn, name, tau, shared):
     y, x, w = (np.asarray(column, float) for column in zip(*drawn, strict=True))
     objective = OBJECTIVES[name](tau_init=tau)
     with np.errstate(under="ignore"):
         for _ in range(2):
-            gradient, curvature = objective.round(y, x, w)
+            gradient, curvature = objective.round(y, x, w, shared=shared)
             assert np.isfinite(gradient).all()
             assert np.isfinite(curvature).all()
             assert (curvature >= 0).all()
@@ -148,12 +167,12 @@ def test_shards_that_add_up_their_sums_are_exact(make, cuts):
     order = np.argsort(y, kind="stable")
     y, x, w = y[order], x[order], w[order]
     whole = make()
-    expected = [whole(y, x, w) for _ in range(3)]
+    expected = [whole.round(y, x, w, shared=0.5) for _ in range(3)]
     parts = np.split(np.arange(len(y)), list(cuts))
     workers = [make() for _ in parts]
     for gradient, curvature in expected:
         total = sum(o.swept(Rows.of(y[p], w[p]), x[p]).sums for o, p in zip(workers, parts, strict=True))
-        got = [o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t) for o, p in zip(workers, parts, strict=True)]
+        got = [o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t, shared=0.5) for o, p in zip(workers, parts, strict=True)]
         np.testing.assert_allclose(np.concatenate([g for g, _ in got]), gradient, rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(np.concatenate([c for _, c in got]), curvature, rtol=1e-11, atol=1e-14)
     assert {round(o.slope, 12) for o in workers} == {round(whole.slope, 12)}
@@ -184,8 +203,9 @@ def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch
     y, x, w = (rng.random(150_000) < 0.01).astype(float), rng.normal(-1, 1, 150_000), rng.uniform(0.1, 3, 150_000)
     one, many, double = make(n_threads=1), make(n_threads=3), make()
     w = w if weighted else None
-    exact = double(y, x, w)
-    for mine, theirs, truth in zip(one(y, x.astype(np.float32), w), many(y, x.astype(np.float32), w), exact, strict=True):
+    exact = double.round(y, x, w, shared=0.5)
+    single, threaded = (o.round(y, x.astype(np.float32), w, shared=0.5) for o in (one, many))
+    for mine, theirs, truth in zip(single, threaded, exact, strict=True):
         assert mine.dtype == np.float32
         np.testing.assert_array_equal(mine, theirs)
         np.testing.assert_allclose(mine, truth, rtol=1e-4, atol=1e-5 * np.max(np.abs(truth)))
@@ -284,7 +304,7 @@ def test_no_rows():
 def test_scale_pos_weight():
     y, x, _ = rows(seed=10)
     heavy, plain = ASTraObjective(scale_pos_weight=3.0), ASTraObjective()
-    for mine, theirs in zip(heavy(y, x), plain(y, x, np.where(y == 1, 3.0, 1.0)), strict=True):
+    for mine, theirs in zip(heavy.round(y, x, shared=0.5), plain.round(y, x, np.where(y == 1, 3.0, 1.0), shared=0.5), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-15)
     gmn = ConfusionObjective("gmn", scale_pos_weight=3.0)(y, x)[0]
     np.testing.assert_allclose(gmn, ConfusionObjective("gmn")(y, x)[0] * np.where(y == 1, 3.0, 1.0), rtol=1e-12)

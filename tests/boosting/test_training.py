@@ -32,11 +32,13 @@ def scores_by(api, objective, X, y, weight=None):
     if api == "xgb.train":
         data = xgb.DMatrix(X, y, weight=weight)
         return xgb.train(XGBOOST, data, ROUNDS, obj=XGBoostObjective(objective)).predict(data, output_margin=True)
+    if api == "XGBClassifier":
+        objective = XGBoostObjective(objective)
     model = xgb.XGBClassifier(objective=objective, n_estimators=ROUNDS, n_jobs=1, base_score=0.5)
     return model.fit(X, y, sample_weight=weight).predict(X, output_margin=True)
 
 
-@pytest.mark.parametrize("api", ["lgb.train", "LGBMClassifier", "xgb.train", "XGBClassifier"])
+@pytest.mark.parametrize("api", ["lgb.train", "LGBMClassifier", "xgb.train", "XGBClassifier", "XGBClassifier, unwrapped"])
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_api_brings_the_loss_down_with_default_regularisation(api, objective, rare, weighted):
@@ -105,5 +107,8 @@ def test_a_classifier_with_our_objective_pickles_clones_and_refits(rare):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X, raw_score=True), model.predict(X, raw_score=True))
     assert len(clone(model).objective.slope_path) == 1
+    wrapped = clone(xgb.XGBClassifier(objective=XGBoostObjective(model.objective)))
+    assert len(wrapped.objective.objective.slope_path) == 1
+    assert len(model.objective.slope_path) > 1
     first = model.predict(X, raw_score=True)
     np.testing.assert_array_equal(model.fit(X, y).predict(X, raw_score=True), first)  # a second fit starts afresh

@@ -1,6 +1,6 @@
 """XGBoost on Dask: the same model as in one process, slope included.
 
-`xgboost.dask.train(..., obj=XGBoostObjective(objective))` alone gives the right trees: each round's six sums are added up over the
+`xgboost.dask.train(..., obj=XGBoostObjective(objective))` alone gives the right trees: each round's eight sums are added up over the
 workers. But every worker trains its own copy of the objective, so the slope that was learned stays there; `train` brings it back.
 """
 

@@ -6,11 +6,18 @@ being wrong and give each row the weight
 
     BCE: ωᵢ = wᵢ        losses of the counts: ωᵢ = W wᵢ |∂J/∂T| σ(−mᵢ), T the one of TP and TN that row i enters.
 
-Then the gradient is ±ωσ(m)g′, and the curvature used here is ωσ(m)σ(−m)g′² ≥ 0, the Gauss–Newton part of cross-entropy weighted by ω.
-That is no arbitrary choice. By e^u ≥ 1 + u and Jensen's inequality, W·(1 − G) lies below a constant plus Σωᵢ ln(1 + e^{mᵢ}) at every
-score, and touches it with the same gradient at the current one: a round of GMN boosting is a round of ordinary boosting on
-cross-entropy, under weights that add up to W·G/2 in either class. The same holds for balanced accuracy, and for F1 and MCC of
-their linearisation in (TP, TN).
+Then the gradient is ±ωσ(m)g′, and c = ωσ(m)σ(−m)g′² ≥ 0 is the Gauss–Newton part of cross-entropy weighted by ω. That is no
+arbitrary choice. By e^u ≥ 1 + u and Jensen's inequality, W·(1 − G) lies below a constant plus Σωᵢ ln(1 + e^{mᵢ}) at every score, and
+touches it with the same gradient at the current one: a round of GMN boosting is a round of ordinary boosting on cross-entropy, under
+weights that add up to W·G/2 in either class. The same holds for balanced accuracy, and for F1 and MCC of their linearisation in
+(TP, TN).
+
+c is the curvature returned, unless a part s of it is to be shared by all rows (XGBoost, see `training`):
+
+    hᵢ = (1 − s) cᵢ + s wᵢ C/W,   C = Σc = Σh
+
+with `scale_pos_weight` in the positives' wᵢ and in W. It damps the step in leaves of sure rows, whose c is next to nothing, as the
+method of Levenberg and Marquardt does, and leaves the sum, which λ and minimum child weight are weighed against, as it is.
 """
 
 from __future__ import annotations
@@ -21,11 +28,14 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 
 from astralearn.boosting.slope_learner import SlopeLearner
-from astralearn.boosting.sweep import Rows, Sweep, sweep
+from astralearn.boosting.sweep import Factors, Rows, Sweep, sweep
 from astralearn.core import LOSSES, SoftConfusion
 
 # The losses of the soft counts; they and cross-entropy have objectives.
 OF_COUNTS = tuple(name for name, loss in LOSSES.items() if loss.partials is not None)
+
+# A row's least curvature, times its weight: where all of it underflows, a leaf still has a denominator.
+LEAST_CURVATURE = 1e-16
 
 
 class Options(TypedDict, total=False):
@@ -120,9 +130,13 @@ class Objective:
 
         Returns gradient and curvature, shape (n,), in the dtype of the scores; float64 is exact to rounding, float32 is faster.
         """
+        self.begin_if_equal(y_pred)
+        return self.round(y_true, y_pred, sample_weight)
+
+    def begin_if_equal(self, y_pred: np.ndarray) -> None:
+        """Forget what was learned if all scores are equal: the next round is the first of a training."""
         if len(self.slope_path) > 1 and _all_equal(y_pred):
             self.reset()
-        return self.round(y_true, y_pred, sample_weight)
 
     def round(
         self,
@@ -131,11 +145,15 @@ class Objective:
         sample_weight: np.ndarray | None = None,
         *,
         add_up: Callable[[np.ndarray], np.ndarray] | None = None,
+        shared: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As calling it, for one of several workers: `add_up` sums six numbers over all of them, and each one's rows are exact."""
+        """As calling it, in a training that has begun. shared: part of the curvature that all rows share, in [0, 1].
+
+        For one of several workers: `add_up` sums eight numbers over all of them, and each one's rows are exact.
+        """
         x = _scores(y_pred)
         found = self.swept(self._rows(y_true, x, sample_weight), x)
-        return found.scaled(*self.advance(found.sums if add_up is None else add_up(found.sums)))
+        return found.scaled(*self.advance(found.sums if add_up is None else add_up(found.sums), shared))
 
     def swept(self, rows: Rows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
         """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""
@@ -148,14 +166,21 @@ class Objective:
             n_threads=self.n_threads,
         )
 
-    def advance(self, sums: np.ndarray) -> tuple[float, float]:
+    def advance(self, sums: np.ndarray, shared: float = 0.0) -> tuple[Factors, Factors]:
         """The factors of negatives and of positives that the sums of all rows imply; then the slope moves."""
-        self.counts = SoftConfusion(*(float(count) for count in sums[:4]))
-        total = float(np.sum(sums[:4]))
+        tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp = (float(each) for each in sums)
+        self.counts = SoftConfusion(tn, fp, fn, tp)
+        total = tn + fp + fn + tp
         by_tn, by_tp = self._pulls(self.counts, total)
         by_tp *= self.scale_pos_weight
-        self.learner.step(by_tn * float(sums[4]) + by_tp * float(sums[5]), float(self.counts.e_ratio))
-        return total * by_tn, total * by_tp
+        self.learner.step(by_tn * slope_tn + by_tp * slope_tp, float(self.counts.e_ratio))
+        curvature = total * (abs(by_tn) * curvature_tn + abs(by_tp) * curvature_tp)
+        weight = tn + fp + self.scale_pos_weight * (fn + tp)
+        each = (shared * curvature / weight if weight > 0 else 0.0) + LEAST_CURVATURE
+        return (
+            Factors(total * by_tn, (1 - shared) * abs(total * by_tn), each),
+            Factors(total * by_tp, (1 - shared) * abs(total * by_tp), each * self.scale_pos_weight),
+        )
 
     def value(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
         """J at the current slope: what the rounds bring down. Changes nothing."""

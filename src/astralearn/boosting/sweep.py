@@ -1,4 +1,4 @@
-"""One sweep over the rows: every row's derivatives up to one factor per class, and the six sums that fix these factors.
+"""One sweep over the rows: every row's derivatives up to one factor per class, and the eight sums that fix these factors.
 
 Negatives, the many, share their exponentials (`core.row_terms`), in blocks and on several threads: NumPy's, or, where there are enough of
 them to repay half a second of compiling, JAX's. Positives, the few, are swept in double precision.
@@ -24,9 +24,6 @@ BLOCK_BYTES = 1 << 15
 
 # Float32 rows from which on the compiled sweep pays for its compilation: within 100 rounds.
 COMPILED_ROWS = 1 << 18
-
-# A row's least curvature, times its weight: where σ(m)σ(−m) underflows, a leaf of such rows still has a denominator.
-LEAST_CURVATURE = 1e-16
 
 # Fewer rows than this are swept before a thread has started.
 ROWS_PER_THREAD = 1 << 16
@@ -64,11 +61,20 @@ class Rows:
 
 class Found(NamedTuple):
     """Of rows of one class. gradient, curvature: up to the factor of the class, shape (k,). sums: right, wrong (a positive's: wrong,
-    right) and, unless plain, the slope sum, block by block, shape (blocks, 2 or 3)."""
+    right), curvature and, unless plain, the slope sum, block by block, shape (blocks, 3 or 4)."""
 
     gradient: np.ndarray
     curvature: np.ndarray
     sums: np.ndarray
+
+
+class Factors(NamedTuple):
+    """What makes a class's derivatives the loss's. gradient, own ≥ 0: multiply the sweep's gradient and curvature. shared > 0: times a
+    row's weight, the curvature that it gets beside its own."""
+
+    gradient: float
+    own: float
+    shared: float
 
 
 @dataclass(frozen=True)
@@ -81,18 +87,18 @@ class Sweep:
 
     @property
     def sums(self) -> np.ndarray:
-        """tn, fp, fn, tp, and each class's slope sum."""
-        tn, fp, *slope_tn = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
-        fn, tp, slope_tp = self.positives.sums.sum(axis=0)
-        return np.asarray([tn, fp, fn, tp, sum(slope_tn), slope_tp])
+        """tn, fp, fn, tp, then of negatives and of positives the curvature and the slope sum."""
+        tn, fp, curvature_tn, *slope_tn = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
+        fn, tp, curvature_tp, slope_tp = self.positives.sums.sum(axis=0)
+        return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, sum(slope_tn), slope_tp])
 
-    def scaled(self, factor_tn: float, factor_tp: float) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature, shape (n,), each class's rows times its factor (in place where possible: a sweep is used once)."""
-        gradient = _multiplied([found.gradient for found in self.negatives], factor_tn)
-        curvature = _multiplied([found.curvature for found in self.negatives], abs(factor_tn))
-        gradient[self.rows.positives] = factor_tp * self.positives.gradient
-        curvature[self.rows.positives] = abs(factor_tp) * self.positives.curvature
-        curvature += LEAST_CURVATURE if self.rows.weight is None else LEAST_CURVATURE * self.rows.weight
+    def scaled(self, of_negatives: Factors, of_positives: Factors) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and curvature of the loss, shape (n,) (in place where possible: a sweep is used once)."""
+        gradient = _multiplied([found.gradient for found in self.negatives], of_negatives.gradient)
+        curvature = _multiplied([found.curvature for found in self.negatives], of_negatives.own)
+        curvature += of_negatives.shared if self.rows.weight is None else of_negatives.shared * self.rows.weight
+        gradient[self.rows.positives] = of_positives.gradient * self.positives.gradient
+        curvature[self.rows.positives] = of_positives.own * self.positives.curvature + of_positives.shared * self.rows.of_positives
         return gradient, curvature
 
 
@@ -132,15 +138,14 @@ def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Fou
 
 
 def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, list[Array]]:
-    """Gradient and curvature of rows labelled 0, and what each adds to tn, fp and, unless plain, the slope sum; no weight, no row."""
+    """Gradient and curvature of rows labelled 0, and what each adds to the sums (see `Found`); no weight, no row."""
     terms = plain_row_terms(x, xp=xp) if kind.plain else row_terms(x, at, steep=kind.steep, xp=xp)
     right = w * terms.right
     pulled = right if kind.coupled else w
     gradient = pulled * terms.pull
-    summands = [right, w * terms.wrong]
-    if kind.plain:
-        return gradient, gradient * terms.right, summands
-    return gradient, gradient * terms.right * terms.steepness, [*summands, pulled * terms.slope_pull]
+    curvature = gradient * terms.right if kind.plain else gradient * terms.right * terms.steepness
+    slope_sum = [] if kind.plain else [pulled * terms.slope_pull]
+    return gradient, curvature, [right, w * terms.wrong, curvature, *slope_sum]
 
 
 def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> Found:
@@ -162,7 +167,8 @@ def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> Found:
         pull = (w * right if kind.coupled else w) * wrong
         along = pull * steepness
         slope_sum = 0.0 if kind.plain else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
-        return -along, along * (right * steepness), [w @ wrong, w @ right, slope_sum]
+        curvature = along * (right * steepness)
+        return -along, curvature, [w @ wrong, w @ right, curvature.sum(), slope_sum]
 
     return _in_blocks(block, x, w)
 
