@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import catboost as cb
 import lightgbm as lgb
@@ -26,7 +27,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
-from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier
+from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier, training
 from astralearn.boosting.scores import hard_confusion
 from astralearn.datasets import CATALOGUE, load
 from astralearn.report import Table, to_markdown
@@ -148,7 +149,31 @@ def estimators(library: str) -> dict[str, Any]:
             "focal": cb.CatBoostClassifier(loss_function="Focal:focal_alpha=0.75;focal_gamma=2.0", **CATBOOST),
             **ours(ASTraCatBoostClassifier, CATBOOST),
         }
-    return ablation()
+    return sharing() if library == SHARING else ablation()
+
+
+class NothingShared(ASTraXGBClassifier):
+    """XGBoost under the curvature as it is."""
+
+    shared = 0.0
+
+    def fit(self, X: np.ndarray, y: np.ndarray, **options: Any) -> NothingShared:
+        with mock.patch.object(training, "SHARED", self.shared):
+            return super().fit(X, y, **options)
+
+
+class ThirdShared(NothingShared):
+    shared = 1 / 3
+
+
+class AllShared(NothingShared):
+    shared = 1.0
+
+
+def sharing() -> dict[str, Any]:
+    """XGBoost only: the part of the curvature that all rows share, beside the two thirds of the library's table."""
+    kinds = {"nothing shared": NothingShared, "a third shared": ThirdShared, "all shared": AllShared}
+    return {f"{name}, {part}": model for part, kind in kinds.items() for name, model in ours(kind, XGBOOST).items()}
 
 
 def ablation() -> dict[str, Any]:
@@ -174,7 +199,7 @@ def ablation() -> dict[str, Any]:
 
 
 LIBRARIES = ("LightGBM", "XGBoost", "CatBoost")
-ABLATION = "ablation"
+ABLATION, SHARING = "ablation", "sharing"
 Results = dict[str, list[Record]]  # by library
 
 
@@ -182,7 +207,7 @@ def run_all(directory: Path) -> None:
     """One resumable study per library; each that is complete goes into the CSV file."""
     problems = [load(name) for name in PROBLEMS]
     results: Results = {}
-    for library in (*LIBRARIES, ABLATION):
+    for library in (*LIBRARIES, ABLATION, SHARING):
         methods = [Method(name, estimator) for name, estimator in estimators(library).items()]
         plan = Plan(problems, methods, folds=FOLDS, repetitions=REPETITIONS)
         results[library] = run(plan, directory / f"{library}.sqlite", n_jobs=1, progress=lambda p: print(*p, flush=True))
@@ -221,7 +246,9 @@ def page(results: Results) -> str:
     """The tables of every study that is complete, in Markdown."""
     tables = [library_table(library, results[library]) for library in LIBRARIES if library in results]
     if ABLATION in results:
-        tables.append(ablation_table([*results["LightGBM"], *results[ABLATION]]))
+        tables.append(means_table("Parts of the method (LightGBM", [*results["LightGBM"], *results[ABLATION]]))
+    if SHARING in results:
+        tables.append(means_table("Shared curvature (XGBoost", [*results["XGBoost"], *results[SHARING]]))
     return "\n".join(to_markdown(table).replace("## ", "### ", 1) for table in tables)
 
 
@@ -237,13 +264,14 @@ def library_table(library: str, records: Sequence[Record]) -> Table:
     return Table(f"{library} ({REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["problem", *methods], rows)
 
 
-def ablation_table(records: Sequence[Record]) -> Table:
+def means_table(title: str, records: Sequence[Record]) -> Table:
+    """title: up to its bracket's contents."""
     tuned_or_focal = ("threshold tuned", "focal")
     methods = [name for name in dict.fromkeys(record.method for record in records) if name not in tuned_or_focal]
     means = {score: _means(records, methods, score) for score in SCORES}
     parts = [_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}") for part in PARTS.values()]
     rows = [list(row) for row in zip(methods, *parts, strict=True)]
-    return Table(f"Parts of the method (LightGBM, {REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["method", *PARTS], rows)
+    return Table(f"{title}, {REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["method", *PARTS], rows)
 
 
 def _means(records: Sequence[Record], methods: Sequence[str], score: str) -> np.ndarray:

@@ -23,8 +23,11 @@ import functools
 import statistics
 import subprocess
 import time
+from collections.abc import Callable
 
 import numpy as np
+
+from astralearn.cross_fitting import ALPHAS, PARTS, TRAINED_ON
 
 FEATURES, HIDDEN = 3, 2
 TRAIN, VALIDATION, POSITIVES = 12_020, 4_007, (20, 7)
@@ -125,7 +128,7 @@ from engine import rows, HIDDEN, POSITIVES, TRAIN
 from astralearn import ASTraClassifier
 import astralearn.engine.training
 X, y = rows(TRAIN, POSITIVES[0], 0)
-narrow = {"loss": "bce", "hidden_layer_sizes": HIDDEN, "alpha": 0.0, "distance": False}  # the loop's network
+narrow = {"loss": "bce", "hidden_layer_sizes": HIDDEN, "alpha": 0.0, "clip": None, "distance": False}  # the loop's network
 def fit(**options):
     start = time.perf_counter()
     ASTraClassifier(random_state=0, **options).fit(X, y)
@@ -139,20 +142,24 @@ def in_fresh_process(code: str) -> list[float]:
 
 
 def b() -> None:
-    # The default has one more input, the distance, and 16 units; it also trains the networks that choose its alpha.
-    cases = {
-        "one narrow network": (1, {}, "**narrow, n_estimators=1"),
-        "four narrow networks": (4, {}, "**narrow"),
-        "the default": (4, {"features": FEATURES + 1, "hidden": 16}, ""),
+    one = functools.partial(torch_epochs, 100, validation=False)
+    # The default has one more input, the distance, and 16 units.
+    wide = functools.partial(one, features=FEATURES + 1, hidden=16)
+    trials = PARTS * len(ALPHAS)  # networks that choose alpha, on fewer rows and for half of the epochs
+    trial = functools.partial(wide, sizes=(TRAINED_ON + POSITIVES[0] * (PARTS - 1) // PARTS, VALIDATION))
+    cases: dict[str, tuple[Callable[[], float], str]] = {
+        "one narrow network": (one, "**narrow, n_estimators=1"),
+        "four narrow networks": (lambda: 4 * one(), "**narrow"),
+        "the default's four networks": (lambda: 4 * wide(), "alpha=2.0"),
+        f"the default: four, and {trials} that choose alpha": (lambda: 4 * wide() + trials / 2 * trial(), ""),
     }
     ratios = {}
-    for name, (n, size, options) in cases.items():
-        loop = functools.partial(torch_epochs, 100, validation=False, **size)
-        turns = [(2000 * n * loop(), *in_fresh_process(f"print(fit(epochs=2000, {options}))")) for _ in range(3)]
+    for name, (loop, options) in cases.items():
+        turns = [(2000 * loop(), *in_fresh_process(f"print(fit(epochs=2000, {options}))")) for _ in range(3)]
         ratios[name] = statistics.median(t / e for t, e in turns)
         torch_s, fit_s = (statistics.median(values) for values in zip(*turns, strict=True))
         print(f"(b) first fit, 2,000 epochs, compiling too, {name}: PyTorch {torch_s:.1f} s, ours {fit_s:.2f} s: {ratios[name]:.1f} times")
-    assert ratios["four narrow networks"] >= 8, "promised: at least 8 times"
+    assert list(ratios.values())[-1] >= 8, "promised: at least 8 times"
 
 
 SCALE = """
@@ -239,7 +246,7 @@ for name in ("ijcnn-971", "cod-763"):
     for loss in ("bce", "gmn"):
         for options in ({"epochs": 10_000, "learning_rate": 0.001}, {"epochs": 100, "solver": "lbfgs"}):
             start = time.perf_counter()
-            network = {"hidden_layer_sizes": None, "alpha": 0.0, "distance": False, "n_estimators": 1}  # the paper's
+            network = {"hidden_layer_sizes": None, "alpha": 0.0, "clip": None, "distance": False, "n_estimators": 1}  # the paper's
             model = ASTraClassifier(loss, random_state=0, **network, **options).fit(X, y)
             seconds = time.perf_counter() - start
             last = model.history_["loss"][-1]

@@ -83,6 +83,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Whose loss the weights are perturbed to raise.
     standardize : bool
         Scale features to mean 0 and variance 1 on the training rows.
+    clip : float, optional
+        Where features are scaled, those beyond ±clip are taken there: no row of the majority is called rare because one of its features
+        lies where training saw nothing. None, as in the paper: no limit.
     distance : bool
         Give the networks one more input: the Mahalanobis distance of a row from the majority class. Rare rows often lie outside, in
         directions that a handful of them does not show. Left out with more than 1,000 features.
@@ -143,6 +146,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "sam_radius": [Interval(Real, 0, None, closed="left")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
+        "clip": [Interval(Real, 0, None, closed="neither"), None],
         "distance": ["boolean"],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -172,6 +176,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,
+        clip: float | None = 5.0,
         distance: bool = True,
         n_estimators: int = 4,
         class_weight: dict[Any, float] | str | None = None,
@@ -197,6 +202,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.sam_radius = sam_radius
         self.sam_on = sam_on
         self.standardize = standardize
+        self.clip = clip
         self.distance = distance
         self.n_estimators = n_estimators
         self.class_weight = class_weight
@@ -216,6 +222,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             "hidden_layer_sizes": None,
             "slope_limit": None,
             "alpha": 0.0,
+            "clip": None,
             "distance": False,
             "epochs": 10_000,
             "learning_rate": 0.001,
@@ -285,7 +292,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 )
             parts.append(self._part(rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted))
             models.append(model)
-        prepared = prepare_many(rows, parts, standardize=self.standardize, distance=self.distance)
+        prepared = prepare_many(rows, parts, standardize=self.standardize, clip=self.clip, distance=self.distance)
         costs = [model._costs(labels[split[0]], rows.weight[split[0]]) for model, split in zip(models, splits, strict=True)]
         trained, alphas = everything._train(prepared, costs, seeds, None)
         if trained.interrupted:
@@ -386,7 +393,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             part = self._part(rows, np.arange(len(rows.X)), None, seed)
             if part.held_out is not None:
                 rows, held_out = rows.take(part.train), rows.take(part.held_out)
-        return prepare(rows, held_out, standardize=self.standardize, distance=self.distance)
+        return prepare(rows, held_out, standardize=self.standardize, clip=self.clip, distance=self.distance)
 
     def _part(self, rows: Rows, train: np.ndarray, held_out: np.ndarray | None, seed: int, *, inverted: bool = False) -> Part:
         """The rows' indices, those of `validation_fraction` taken away from the training rows where nothing is held out yet."""
@@ -565,7 +572,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
         self.alpha_ = cross_fitting.ALPHAS[0] if alpha is None else alpha
-        self.mean_, self.scale_, self.centre_, self.root_ = prepared.train.view
+        self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
         length = min((len(history["epoch"]) for history in histories), default=0)
@@ -585,7 +592,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _average(self, X: np.ndarray) -> np.ndarray:
         """g at the networks' mean logit and mean slope (in logarithms): the minority above 0."""
-        view = View(self.mean_, self.scale_, self.centre_, self.root_)
+        view = View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
         architecture = Architecture(view.n_inputs, self.hidden_layer_sizes_)
         b = np.exp(np.mean(np.log(self.slope_))).astype(X.dtype)
         g = np.empty(len(X), X.dtype)

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
 from astralearn.engine.rows import Fold
-from astralearn.engine.view import View
+from astralearn.engine.view import FAR, View
 
 MERGED_UP_TO = 100_000  # rows; sorting more to find equal ones costs more than it saves
 LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
@@ -47,9 +47,9 @@ class Part(NamedTuple):
     inverted: bool
 
 
-def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, distance: bool) -> Prepared:
+def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, clip: float | None, distance: bool) -> Prepared:
     train = merged(train)
-    view = view_of(train, standardize=standardize, distance=distance)
+    view = view_of(train, standardize=standardize, clip=clip, distance=distance)
 
     def fold(rows: Rows) -> Fold:
         return Fold(rows.X, rows.positive, rows.weight, view)
@@ -57,7 +57,7 @@ def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, distance: 
     return Prepared(fold(train), None if held_out is None else fold(merged(held_out)))
 
 
-def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, distance: bool) -> list[Prepared]:
+def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, clip: float | None, distance: bool) -> list[Prepared]:
     """What `prepare` would make of each part's rows, as weights over one matrix of distinct rows that all parts share."""
     distinct, place = distinct_rows(rows)
     labels = {False: distinct.positive, True: ~distinct.positive}
@@ -68,7 +68,7 @@ def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, distan
     prepared = []
     for part in parts:
         y, weight = labels[part.inverted], weights(part.train)
-        view = view_of(Rows(distinct.X, y, weight).take(weight > 0), standardize=standardize, distance=distance)
+        view = view_of(Rows(distinct.X, y, weight).take(weight > 0), standardize=standardize, clip=clip, distance=distance)
         held_out = None if part.held_out is None else Fold(distinct.X, y, weights(part.held_out), view)
         prepared.append(Prepared(Fold(distinct.X, y, weight, view), held_out))
     return prepared
@@ -106,10 +106,12 @@ def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
     return Rows(X, distinct[:, 0] > 0, np.bincount(place.ravel(), rows.weight)), place.ravel()
 
 
-def view_of(rows: Rows, *, standardize: bool, distance: bool) -> View:
-    """How a network that trains on these rows sees them."""
+def view_of(rows: Rows, *, standardize: bool, clip: float | None, distance: bool) -> View:
+    """How a network that trains on these rows sees them. clip: limit of scaled features."""
     n_features = rows.X.shape[1]
-    view = View(*(scaling(rows) if standardize else (np.zeros(n_features), np.ones(n_features))))
+    view = View(np.zeros(n_features), np.ones(n_features))
+    if standardize:
+        view = View(*scaling(rows), limit=FAR if clip is None else min(clip, FAR))
     return with_distance(view, rows) if distance and n_features <= MOST_FEATURES else view
 
 
@@ -133,15 +135,15 @@ def with_distance(view: View, rows: Rows) -> View:
     """
     majority = Rows(rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight))  # no copy of X
     total, p = majority.weight.sum(), view.n_inputs
-    centre = _weighted_sum(majority, lambda X: (X - view.mean) / view.scale) / total
+    centre = _weighted_sum(majority, lambda X: view.inputs(X).T) / total
     covariance = np.zeros((p, p))
     for X, weight in _blocks(majority):
-        u = (X - view.mean) / view.scale - centre
+        u = view.inputs(X).T - centre
         covariance += (weight[:, None] * u).T @ u / total
     shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
     covariance = (1 - shrink) * covariance + shrink * max(np.trace(covariance) / p, LEAST_VARIANCE) * np.eye(p)
     root = solve_triangular(np.linalg.cholesky(covariance), np.eye(p), lower=True).T
-    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root)
+    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root, view.limit)
 
     def distance(X: np.ndarray) -> np.ndarray:
         return seen.inputs(X)[-1:].T

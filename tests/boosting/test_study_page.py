@@ -26,7 +26,7 @@ def test_the_tables_are_made_from_the_records(study):
 
 def test_every_library_has_every_fold_of_every_method_once(study):
     results = study.read()
-    assert set(results) <= {*study.LIBRARIES, study.ABLATION}
+    assert set(results) <= {*study.LIBRARIES, study.ABLATION, study.SHARING}
     for library, records in results.items():
         found = [(r.problem, r.method, r.repetition, r.fold) for r in records]
         expected = {

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import mahalanobis
 
-from astralearn.engine.view import View
+from astralearn.engine.view import FAR, View
 from astralearn.preparation import MOST_FEATURES, Rows, prepare, with_distance
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def test_inputs_are_scaled_features():
 
 def test_the_last_input_is_the_mahalanobis_distance_from_the_majority():
     some = rows()
-    prepared = prepare(some, None, standardize=True, distance=True).train
+    prepared = prepare(some, None, standardize=True, clip=None, distance=True).train
     view = prepared.view
     majority = some.X[~some.positive]
     shrink = 4 / (len(majority) + 4)
@@ -40,12 +40,33 @@ def test_the_last_input_is_the_mahalanobis_distance_from_the_majority():
     assert found.std() == pytest.approx(1)
 
 
+def test_features_are_taken_within_the_limit_also_for_the_distance():
+    some = rows()
+    some.X[-1, 0] += 1e4
+    view = prepare(some, None, standardize=True, clip=2.0, distance=True).train.view
+    assert view.limit == 2.0
+    u = np.clip((some.X - view.mean[:-1]) / view.scale[:-1], -2, 2)
+    assert (np.abs(u) == 2).sum() > 1
+    inputs = view.inputs(some.X)
+    np.testing.assert_allclose(inputs[:-1], u.T, rtol=1e-12)
+    majority = u[~some.positive]
+    np.testing.assert_allclose(view.centre, majority.mean(axis=0), rtol=1e-9)
+    shrink = 4 / (len(majority) + 4)
+    covariance = (1 - shrink) * np.cov(majority.T, bias=True) + shrink * np.trace(np.cov(majority.T, bias=True)) / 3 * np.eye(3)
+    expected = [mahalanobis(x, majority.mean(axis=0), np.linalg.inv(covariance)) for x in u]
+    np.testing.assert_allclose(inputs[-1] * view.scale[-1] + view.mean[-1], expected, rtol=1e-9)
+
+
+def test_nothing_is_clipped_that_is_not_scaled():
+    assert prepare(rows(), None, standardize=False, clip=2.0, distance=False).train.view.limit == FAR
+
+
 def test_a_weight_of_two_is_a_row_given_twice():
     some = rows()
     twice = some.weight + (np.arange(400) % 3 == 0)
     again = np.repeat(np.arange(400), twice.astype(int))
-    weighted = prepare(Rows(some.X, some.positive, twice), None, standardize=True, distance=True).train.view
-    repeated = prepare(some.take(again), None, standardize=True, distance=True).train.view
+    weighted = prepare(Rows(some.X, some.positive, twice), None, standardize=True, clip=None, distance=True).train.view
+    repeated = prepare(some.take(again), None, standardize=True, clip=None, distance=True).train.view
     for one, other in zip(weighted, repeated, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -65,7 +86,7 @@ def test_finite_whatever_the_majority_is(case, dtype):
         X = np.random.default_rng(2).normal(size=(400, 500)).astype(dtype)
     keep = slice(0, 7) if case == "one row" else slice(None)
     some = Rows(X[keep], some.positive[keep], some.weight[keep])
-    fold = prepare(some, None, standardize=True, distance=True).train
+    fold = prepare(some, None, standardize=True, clip=None, distance=True).train
     inputs = fold.view.inputs(some.X)
     assert np.isfinite(inputs).all()
     assert inputs.dtype == dtype
@@ -73,7 +94,7 @@ def test_finite_whatever_the_majority_is(case, dtype):
 
 def test_left_out_of_very_wide_data():
     X = RNG.normal(size=(20, MOST_FEATURES + 1))
-    assert prepare(Rows(X, np.arange(20) < 3, np.ones(20)), None, standardize=True, distance=True).train.view.root is None
+    assert prepare(Rows(X, np.arange(20) < 3, np.ones(20)), None, standardize=True, clip=None, distance=True).train.view.root is None
 
 
 def test_blocks_do_not_show(monkeypatch):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astralearn.engine.view import View
+from astralearn.engine.view import FAR, View
 
 # Rows of a chunk, and numbers per array (networks × rows), at most. A second chunk costs more than leaving the second-level cache: the
 # loop over chunks copies each one out of the matrix.
@@ -81,7 +81,7 @@ def pack(
 def share_rows(folds: Sequence[Fold]) -> bool:
     """Whether they see the same rows, through scalings alone."""
     X, y = folds[0].X, folds[0].y
-    return all(fold.X is X and fold.y is y and fold.view.root is None for fold in folds)
+    return all(fold.X is X and fold.y is y and fold.view.root is None and fold.view.limit == FAR for fold in folds)
 
 
 def _common_view(views: Sequence[View]) -> View:

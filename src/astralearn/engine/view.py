@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-FAR = 1e9  # standard deviations; an input beyond them is taken there, so that no finite row overflows on its way through a network
+FAR = 1e9  # standard deviations; no input lies beyond them, so that no finite row overflows on its way through a network
 
 
 class View(NamedTuple):
@@ -14,12 +14,14 @@ class View(NamedTuple):
 
     mean, scale: (inputs,). centre: (features,), the majority's mean of the scaled features u. root: (features, features) with
     root·rootᵀ = Σ⁻¹, Σ the majority's covariance of u. The last input is then the Mahalanobis distance ‖rootᵀ(u − centre)‖, scaled.
+    limit: what lies outside ±limit in u is taken there, also for the distance.
     """
 
     mean: np.ndarray
     scale: np.ndarray
     centre: np.ndarray | None = None
     root: np.ndarray | None = None
+    limit: float = FAR
 
     @property
     def n_inputs(self) -> int:
@@ -28,10 +30,10 @@ class View(NamedTuple):
     def inputs(self, X: np.ndarray) -> np.ndarray:
         """(inputs, rows), from X (rows, features) as the user has it, in its dtype."""
         with np.errstate(over="ignore"):
-            u = _near((X - self._features(self.mean)) / self._features(self.scale))
+            u = _within(self.limit, (X - self._features(self.mean)) / self._features(self.scale))
         if self.root is None:
             return np.asarray(u.T, X.dtype)
-        distance = _near((self.distance(u) - self.mean[-1]) / self.scale[-1])
+        distance = _within(FAR, (self.distance(u) - self.mean[-1]) / self.scale[-1])
         return np.concatenate([u.T, distance[None]]).astype(X.dtype)
 
     def distance(self, u: np.ndarray) -> np.ndarray:
@@ -42,5 +44,5 @@ class View(NamedTuple):
         return of_inputs if self.root is None else of_inputs[:-1]
 
 
-def _near(u: np.ndarray) -> np.ndarray:
-    return np.clip(u, -FAR, FAR, out=u)
+def _within(limit: float, u: np.ndarray) -> np.ndarray:
+    return np.clip(u, -limit, limit, out=u)
