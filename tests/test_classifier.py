@@ -489,6 +489,12 @@ def test_more_bad_input(fitted):
         quick().fit(sparse.csr_matrix(X), y)
     with pytest.raises(ValueError, match=r"validation labels must be among \[0, 1\]; found \[5\]"):
         quick().fit(X, y, validation=(X, y + 5 * (y == 1) - (y == 1)))
+    with pytest.raises(ValueError, match=r"validation labels must be among \[0, 1\]; found \['a', None\]"):
+        quick().fit(X, y, validation=(X[:2], ["a", None]))
+    with pytest.raises(ValueError, match=r"validation must be \(X_val, y_val\) or \(X_val, y_val, weights\); found ndarray"):
+        quick().fit(X, y, validation=X)
+    with pytest.raises(ValueError, match="y must contain two classes to tell apart; found none"):
+        quick().fit_many(X, y, [([], np.arange(10))])
     with pytest.raises(ValueError, match="validation must have as many labels as rows"):
         quick().fit(X, y, validation=(X, y[:-1]))
     with pytest.raises(ValueError, match=r"splits must all be .* found lengths \[1\]"):
@@ -578,11 +584,88 @@ def test_warm_start_selects_anew_and_says_what_does_not_fit():
     assert model.n_iter_ == 120
     assert not np.array_equal(model.coefs_, before)
     model.set_params(selection="fnr").fit(X, y)
-    for option, found in (({"n_estimators": 3}, "3 with 97"), ({"hidden_layer_sizes": 5}, "2 with 31")):
-        with pytest.raises(ValueError, match=rf"2 with 97 parameters each; .* now ask for {found}\. Set warm_start=False to start anew"):
+    then, anew = "2 of 4 inputs and (16,) hidden units", "Set warm_start=False to start anew"
+    for option, found in (({"n_estimators": 3}, "3 of 4 inputs and (16,)"), ({"hidden_layer_sizes": 5}, "2 of 4 inputs and (5,)")):
+        with pytest.raises(ValueError, match=rf"{re.escape(then)}; .* now ask for {re.escape(found)} hidden units\. {anew}"):
             copy.deepcopy(model).set_params(**option).fit(X, y)
+    with pytest.raises(ValueError, match=rf"networks that tell 1 from the rest, which y no longer has; found \[0, 2\]\. {anew}"):
+        copy.deepcopy(model).fit(X, 2 * y)
     model.set_params(warm_start=False).fit(X, y)
-    assert model.set_params(warm_start=True).fit(X, y).n_iter_ == 60
+    assert model.n_iter_ == 60
+    assert model.set_params(warm_start=True).fit(X, y).n_iter_ == 120
+
+
+def test_warm_start_wants_the_same_layers_not_as_many_numbers():
+    X, y = rare(features=4)
+    model = quick(hidden_layer_sizes=(2, 9), distance=False, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"2 of 4 inputs and \(2, 9\) .* ask for 2 of 4 inputs and \(5, 3\)"):
+        model.set_params(hidden_layer_sizes=(5, 3)).fit(X, y)
+
+
+def test_warm_start_keeps_the_positive_class():
+    rng = np.random.default_rng(0)
+    y = np.r_[np.ones(200, int), np.zeros(201, int)]
+    X = rng.normal(size=(401, 3)) + 4 * y[:, None]
+    model = quick(epochs=200, warm_start=True).fit(X, y)
+    model.set_params(epochs=1).fit(X[:-2], y[:-2])
+    assert model.minority_class_ == 1
+    assert model.score(X, y) > 0.99
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_refit_that_fails_leaves_the_last_fit():
+    X, y = rare()
+    model = quick().fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="coefficients that are not finite"):
+        model.fit(X, y, np.where(y == 1, 1e300, 1.0))
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("loss", ["root_gmn", "bce"])
+@pytest.mark.parametrize("weight", [1e-30, 1e-40, 1e30])
+def test_risk_at_any_prior(loss, weight):
+    X, y = rare()
+    risk = quick(loss=loss).fit(X, y, np.where(y == 1, weight, 1.0)).predict_risk(X)
+    assert np.isfinite(risk).all()
+    assert (risk.mean() < 1e-6) if weight < 1 else (risk.mean() > 0.9)
+
+
+def test_features_beyond_any_scale_are_spoken_of():
+    X, y = rare()
+    with pytest.warns(UserWarning, match=r"with standardize=False, features beyond ±1e\+09 are taken there; X reaches 2e\+09"):
+        quick(standardize=False).fit(X + 2e9, y)
+
+
+def test_an_outlying_feature_is_taken_at_the_limit():
+    X, y = rare()
+    model = quick().fit(X, y)
+    far = np.repeat(X[-1:], 3, axis=0)
+    far[:, 0] = model.mean_[0] + model.scale_[0] * np.asarray([5.0, 50.0, 1e12])
+    assert len(np.unique(model.decision_function(far))) == 1
+    free = quick(clip=None).fit(X, y)
+    assert len(np.unique(free.decision_function(far))) == 3
+    assert ASTraClassifier.paper().clip is None
+
+
+def test_fit_many_clips_as_fit_does():
+    X, y = rare()
+    X[-1] *= 30
+    splits = list(StratifiedKFold(3).split(X, y))
+    model = quick(distance=False, clip=2.0)
+    for one, (train, test) in zip(model.fit_many(X, y, splits), splits, strict=True):
+        alone = clone(model).fit(X[train], y[train])
+        np.testing.assert_allclose(one.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3)
+
+
+def test_validation_rows_have_weights():
+    X, y = rare(600, 30)
+    train, validation = np.arange(600) % 3 > 0, np.arange(600) % 3 == 0
+    weight = np.random.default_rng(0).uniform(0.5, 2, 600)
+    options = {"selection": "g_mean", "burn_in": 1, "epochs": 60}
+    (many,) = quick(**options).fit_many(X, y, [(train, validation, validation)], weight)
+    alone = quick(**options).fit(X[train], y[train], weight[train], validation=(X[validation], y[validation], weight[validation]))
+    np.testing.assert_allclose(alone.decision_function(X), many.decision_function(X), rtol=1e-4, atol=1e-4)
 
 
 def test_selection_wants_validation_rows_of_both_classes():

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import joblib
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from astralearn import cross_fitting
 from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
@@ -26,7 +26,7 @@ from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold
-from astralearn.engine.view import View
+from astralearn.engine.view import FAR, View
 from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
     """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid and a loss near the soft G-Mean.
 
-    The rarer class is the positive one, whatever the labels are; `minority_class_` says which (with equal counts, the one that sorts last).
+    The rarer class is the positive one, whatever the labels are; `minority_class_` says which. Rows count, whatever they weigh, if it is
+    not 0; of two classes with equal counts it is the one that sorts last.
     `n_estimators` networks are trained at once from different starts; their logits and the logarithms of their slopes are averaged.
 
     The defaults are for practice (docs/defaults.md says why). `ASTraClassifier.paper()` has the settings of the paper: one narrow network
@@ -102,7 +103,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     verbose : int
         1 shows a progress bar.
     warm_start : bool
-        Go on from the last fit, `epochs` more, instead of starting anew. `selection` chooses among these.
+        Go on from the last fit, `epochs` more, instead of starting anew; its positive class stays. `selection` chooses among these epochs.
 
     Attributes
     ----------
@@ -234,17 +235,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return cls(loss, activation, **{**settings, **overrides})
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: tuple[Any, Any] | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None) -> Self:
         """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0.
 
-        validation: (X_val, y_val) to monitor and select on, instead of a `validation_fraction`.
+        validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a `validation_fraction`.
         Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
         """
-        rows, labels = self._checked(X, y, sample_weight)
+        earlier = self._earlier() if self.warm_start else None
+        rows, labels = self._checked(X, y, sample_weight, None if earlier is None else earlier.positive)
         seed = self._draw_seed()
-        prepared = self._prepared(rows, None if validation is None else self._checked_validation(*validation), seed)
+        prepared = self._prepared(rows, None if validation is None else self._checked_validation(validation), seed)
         costs = self._costs(labels, rows.weight)
-        trained, alphas = self._train([prepared], [costs], [seed], self._resumed(prepared) if self.warm_start else None)
+        trained, alphas = self._train([prepared], [costs], [seed], None if earlier is None else self._resumed(earlier, prepared))
         self._keep(prepared, trained, 0, alphas[0] if alphas else None)
         if trained.interrupted:
             place = f"epoch {self.n_iter_} of {self.epochs}" if alphas else f"epoch {self.n_iter_} of the trials that choose alpha"
@@ -326,8 +328,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, np.ndarray]:
-        """The rows and their labels as arrays; sets what scikit-learn expects of a fit."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any, positive: Any = None) -> tuple[Rows, np.ndarray]:
+        """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -335,8 +337,14 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             check_class_weight(self.class_weight, np.unique(y).tolist())
             for label in (label for label, cost in self.class_weight.items() if cost == 0 and self.loss == "bce"):
                 weight = np.where(y == label, 0.0, weight)
-        self._set_classes(y, weight)
+        self._set_classes(y, weight, positive)
         self._warn_of_small_weights(weight)
+        if not self.standardize and np.abs(X).max() > FAR:
+            warnings.warn(
+                f"with standardize=False, features beyond ±{FAR:.0e} are taken there; X reaches {np.abs(X).max():.3g}. Scale it.",
+                UserWarning,
+                stacklevel=4,
+            )
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -357,17 +365,19 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _checked_validation(self, X: Any, y: Any) -> Rows:
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        y = np.asarray(y)
+    def _checked_validation(self, validation: Sequence[Any]) -> Rows:
+        if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
+            raise ValueError(f"validation must be (X_val, y_val) or (X_val, y_val, weights); found {type(validation).__name__}")
+        X, y, weight = (*validation, None)[:3]
+        X, y = validate_data(self, X, dtype=(np.float64, np.float32), reset=False), column_or_1d(y)
         if len(y) != len(X):
             raise ValueError(f"validation must have as many labels as rows; found {len(y)} and {len(X)}")
-        unknown = set(np.unique(y).tolist()) - set(self.classes_.tolist())
+        unknown = set(y.tolist()) - set(self.classes_.tolist())
         if unknown:
-            raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown)}")
-        return Rows(X, y == self.minority_class_, np.ones(len(X)))
+            raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}")
+        return Rows(X, y == self.minority_class_, _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True))
 
-    def _set_classes(self, y: np.ndarray, weight: np.ndarray) -> None:
+    def _set_classes(self, y: np.ndarray, weight: np.ndarray, positive: Any = None) -> None:
         self.classes_, counts = np.unique(y[weight > 0], return_counts=True)
         if len(self.classes_) > 2:
             raise ValueError(
@@ -375,8 +385,14 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 "sklearn.multiclass.OneVsRestClassifier."
             )
         if len(self.classes_) < 2:
-            raise ValueError(f"y must contain two classes to tell apart; found one class only: {self.classes_.tolist()}")
-        self.minority_class_ = self.classes_[0 if counts[0] < counts[1] else 1]
+            found = f"one class only: {self.classes_.tolist()}" if len(self.classes_) else "none with weight"
+            raise ValueError(f"y must contain two classes to tell apart; found {found}")
+        if positive is not None and positive not in self.classes_:
+            raise ValueError(
+                f"warm_start=True goes on with networks that tell {positive} from the rest, which y no longer has; found "
+                f"{self.classes_.tolist()}. Set warm_start=False to start anew."
+            )
+        self.minority_class_ = self.classes_[0 if counts[0] < counts[1] else 1] if positive is None else positive
 
     def _remember_input(self, checked: Any, y: np.ndarray, weight: np.ndarray) -> None:
         """What `_checked` sets, for a part of rows that another classifier has checked."""
@@ -418,21 +434,23 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         first, last = self.classes_.tolist()
         return (first, last) if self._minority_is_last() else (last, first)
 
-    def _resumed(self, prepared: Prepared) -> list[dict[str, np.ndarray]] | None:
-        """Where the last fit stood, if there was one; what it selected is forgotten, for the validation rows may be others now."""
-        states: list[dict[str, np.ndarray]] | None = getattr(self, "_state", None)
-        if states is None:
-            return None
-        now = self.n_estimators, self._architecture(prepared.train.view).n_parameters
-        then = len(states), len(states[0]["parameters"])
+    def _earlier(self) -> _Earlier | None:
+        """Where the last fit stood, if there was one."""
+        states = getattr(self, "_state", None)
+        return None if states is None else _Earlier(self.minority_class_, Architecture(len(self.mean_), self.hidden_layer_sizes_), states)
+
+    def _resumed(self, earlier: _Earlier, prepared: Prepared) -> list[dict[str, np.ndarray]]:
+        """Its networks; what it selected is forgotten, for the validation rows may be others now."""
+        now = self.n_estimators, self._architecture(prepared.train.view)
+        then = len(earlier.states), earlier.architecture
         if now != then:
             raise ValueError(
-                f"warm_start=True goes on with the networks of the last fit, {then[0]} with {then[1]} parameters each; n_estimators, "
-                f"hidden_layer_sizes and the features of X now ask for {now[0]} with {now[1]}. Set warm_start=False to start anew."
+                f"warm_start=True goes on with the networks of the last fit, {_described(*then)}; n_estimators, hidden_layer_sizes and the "
+                f"features of X now ask for {_described(*now)}. Set warm_start=False to start anew."
             )
         return [
             {**state, "best_score": np.full_like(state["best_score"], np.inf), "best_epoch": np.full_like(state["best_epoch"], -1)}
-            for state in states
+            for state in earlier.states
         ]
 
     def _burn_in(self) -> int:
@@ -563,12 +581,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         stack = slice(start, start + self.n_estimators)
         begun = trained.n_epochs[stack] > 0
         kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
-        self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
-        self.coefs_ = trained.parameters[stack][kept]
-        if not np.isfinite(self.coefs_).all():
+        coefs = trained.parameters[stack][kept]
+        if not np.isfinite(coefs).all():
             raise ValueError(
                 f"training ended with coefficients that are not finite: learning_rate={self.learning_rate} or the weights are too large"
             )
+        self.coefs_ = coefs
+        self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
         self.alpha_ = cross_fitting.ALPHAS[0] if alpha is None else alpha
@@ -580,7 +599,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = {name: np.mean([history[name][:length] for history in histories], axis=0) for name in names}
         fold = prepared.train
         self.prior_shift_ = _prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
-        self._state = [state._asdict() for state in trained.states[stack]] if self.warm_start and alpha is not None else None
+        self._state = None if alpha is None else [state._asdict() for state in trained.states[stack]]
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])
@@ -602,6 +621,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return g
 
 
+class _Earlier(NamedTuple):
+    """A fit to go on from."""
+
+    positive: Any
+    architecture: Architecture
+    states: list[dict[str, np.ndarray]]
+
+
+def _described(n: int, architecture: Architecture) -> str:
+    return f"{n} of {architecture.n_features} inputs and {architecture.hidden} hidden units"
+
+
 def _check_both_classes(held_out: list[Fold], selection: str) -> None:
     for name, label in (("majority", 0), ("minority", 1)):
         if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
@@ -611,7 +642,7 @@ def _check_both_classes(held_out: list[Fold], selection: str) -> None:
 def _indices(rows: Any) -> np.ndarray:
     """Row indices, from indices or a mask."""
     rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool else rows
+    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(int) if rows.size == 0 else rows
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
@@ -621,5 +652,6 @@ def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
         return float(np.average(sigmoid(g - c, np), weights=weight)) - prior
 
     g = g.astype(np.float64)
-    reach = 50.0 + 1e-9 * float(np.abs(g).max())  # beyond it σ is 0 or 1, also where rounding swallows 50
+    prior = min(max(prior, TINY), float(np.nextafter(1.0, 0.0)))  # weights of 1e-30 and less
+    reach = 50.0 - math.log(prior) + 1e-9 * float(np.abs(g).max())  # σ(−reach) is below any prior, also where rounding swallows 50
     return float(brentq(excess, float(g.min()) - reach, float(g.max()) + reach, maxiter=1_000))

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.metrics import matthews_corrcoef, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier
+from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier, Objective
 from astralearn.core import rebalanced_logit
 
 # shap 0.51 imports a NumPy name that is deprecated.
@@ -511,6 +511,47 @@ def test_lightgbm_per_row_starting_scores_are_the_callers(rare):
     X, y = rare
     model = LIBRARIES["lightgbm"].make(3).fit(X, y, init_score=X[:, 0].copy())
     assert np.abs(model.predict(X, raw_score=True).mean()) < 1
+
+
+def test_lightgbm_forests_are_refused(rare):
+    for option in ({"boosting_type": "rf"}, {"boosting": "rf"}):
+        with pytest.raises(ValueError, match="boosting_type must not be 'rf'"):
+            LIBRARIES["lightgbm"].make(5, bagging_freq=1, bagging_fraction=0.5, **option).fit(*rare)
+
+
+def test_catboost_scores_columns_and_weights(rare):
+    X, y = rare
+    model = LIBRARIES["catboost"].make(5).fit(X, y)
+    right = model.predict(X) == y
+    assert model.score(X, y[:, None]) == model.score(X, y) == right.mean()
+    weight = np.where(y == 1, 5.0, 1.0)
+    assert model.score(X, y, weight) == pytest.approx(np.average(right, weights=weight))
+
+
+def test_catboost_reports_the_score_by_its_name(rare):
+    X, y = rare
+    model = LIBRARIES["catboost"].make(5, eval_metric="soft_mcc").fit(X, y, eval_set=(X, y))
+    assert {name: list(scores) for name, scores in model.get_evals_result().items()} == {
+        "learn": ["soft_mcc"],
+        "validation": ["soft_mcc"],
+    }
+
+
+@pytest.mark.parametrize("where", ["swept", "advance"])
+def test_catboost_lets_an_interruption_through(rare, where, monkeypatch):
+    """Ctrl-C met in the objective ("swept", from its third call) or in the metric comes out as CatBoost's own error."""
+    calls = []
+
+    def interrupted(*args, **options):
+        calls.append(where)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return plain(*args, **options)
+
+    plain = getattr(Objective, where)
+    monkeypatch.setattr(Objective, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        LIBRARIES["catboost"].make(5).fit(*rare)
 
 
 def test_catboost_refuses_what_it_cannot_recode(rare):

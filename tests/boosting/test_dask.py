@@ -1,5 +1,7 @@
 """Two Dask workers in two processes train the model that one process trains."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -108,3 +110,11 @@ def test_without_adding_up_the_models_differ(data):
     whole, _ = alone.round(y, np.zeros(1200), w)
     part, _ = local.round(y[:600], x, w[:600])
     assert np.max(np.abs(part - whole[:600])) > 0.05
+
+
+@pytest.mark.parametrize("absent", ["xgboost", "dask", "distributed"])
+def test_without_what_it_needs_the_extras_are_named(absent):
+    code = f"import sys; sys.modules[{absent!r}] = None; import astralearn.boosting.dask"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr.splitlines()[-1]
+    assert said.startswith("ImportError: astralearn.boosting.dask needs XGBoost and Dask (")
+    assert said.endswith("pip install 'astralearn[boosting,cluster]'")

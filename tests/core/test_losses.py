@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import astralearn
 from astralearn.core import LOSSES
 from namespaces import NAMESPACES
 from oracles import brute_gradient, brute_loss
@@ -158,3 +159,18 @@ def test_bad_labels_are_refused_by_value_and_gradient(name):
     for function in (LOSSES[name].value, LOSSES[name].gradient):
         with pytest.raises(ValueError, match=r"y must be 0 or 1; found 3\.0"):
             function([0.0, 1.0], [0, 3])
+
+
+@pytest.mark.parametrize("space", [s for s in NAMESPACES if s.xp is None], ids=lambda s: s.name)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_block_of_the_readme(space, dtype):
+    """A slope made of a number serves arrays of every library, in their dtype."""
+    x, y, _ = data()
+    with space.double():
+        x, y = space.asarray(x.astype(dtype)), space.asarray(y.astype(dtype))
+        b = astralearn.slope(0.25)
+        g = astralearn.rebalanced_logit(x, b)
+        loss = astralearn.gmn_loss(g, y)
+        assert space.numpy(g).dtype == space.numpy(loss).dtype == dtype
+        assert float(astralearn.soft_confusion(g, y).e_ratio) > 0
+    assert 0 < float(loss) < 1

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import catboost as cb
 import numpy as np
+from sklearn.metrics import accuracy_score
 
 from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, warn_without_splits
 from astralearn.boosting.labels import MinorityLabels
@@ -66,9 +67,11 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         objective = self._new_objective(1, 1.0 if self.loss == "bce" else of_class[1] / of_class[0])
         start = 0.0 if baseline is not None else self._start(binary, weight, objective.slope)
         scores = np.full(len(binary), start) if baseline is None else np.asarray(baseline, np.float64).reshape(-1)
-        rounds = _Rounds(objective, binary, scores, weight, self._init_params.get("eval_metric") or "soft_g_mean")
+        score = known(self._init_params.get("eval_metric") or "soft_g_mean")
+        kind: type[_Rounds] = type(score, (_Rounds,), {})  # CatBoost reports a metric by the name of its class
+        rounds = kind(objective, binary, scores, weight, score)
         pools = [self._evaluation(pair, labels, start, fit_params) for pair in _pairs(eval_set)]
-        with _training_parameters(self, rounds), warnings.catch_warnings():
+        with _training_parameters(self, rounds), rounds.raising_interruptions(), warnings.catch_warnings():
             # Where numba is installed CatBoost tries to compile the objective; it works uncompiled.
             warnings.filterwarnings("ignore", "(Failed to optimize|Can't optimi?ze) method", UserWarning)
             super().fit(X, binary, sample_weight=weight, baseline=scores, eval_set=pools or None, **fit_params)
@@ -156,9 +159,9 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         """g, positive for classes_[1]."""
         return self._decision(*self._scores_of(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def load_model(self, fname: Any = None, format: str = "cbm", stream: Any = None, blob: Any = None) -> Self:
         """Read what `save_model` wrote: predicts as the classifier that was saved."""
@@ -186,12 +189,31 @@ class _Rounds:
 
     def __init__(self, objective: Objective, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None, score: str) -> None:
         self.objective = objective
-        self.score = known(score)
+        self.score = score
         self.advanced = False
+        self.interrupted = False
         self.advance(y.astype(np.float64), x, weight)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Rounds:
         return self  # CatBoost copies its parameters, and needs one object as objective and as metric
+
+    @contextlib.contextmanager
+    def raising_interruptions(self) -> Iterator[None]:
+        """CatBoost makes an error of its own of a KeyboardInterrupt that meets it in here."""
+        try:
+            yield
+        except cb.CatBoostError:
+            if self.interrupted:
+                raise KeyboardInterrupt from None
+            raise
+
+    @contextlib.contextmanager
+    def _noting_interruptions(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
 
     def advance(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None) -> None:
         """From all rows, the factors and the slope for the blocks of the next tree; then the slope moves."""
@@ -200,21 +222,23 @@ class _Rounds:
 
     def calc_ders_range(self, approxes: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         self.advanced = False
-        weight = None if weights is None else np.asarray(weights, np.float64)
-        rows = Rows.of(np.asarray(targets, np.float64), weight)
-        gradient, curvature = self.objective.swept(rows, np.asarray(approxes, np.float64), slope=self.slope).scaled(*self.factors)
-        return np.column_stack([-gradient, -curvature])
+        with self._noting_interruptions():
+            weight = None if weights is None else np.asarray(weights, np.float64)
+            rows = Rows.of(np.asarray(targets, np.float64), weight)
+            gradient, curvature = self.objective.swept(rows, np.asarray(approxes, np.float64), slope=self.slope).scaled(*self.factors)
+            return np.column_stack([-gradient, -curvature])
 
     def is_max_optimal(self) -> bool:
         return SCORES[self.score].higher_is_better
 
     def evaluate(self, approxes: Any, target: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
-        x, y = np.asarray(approxes[0], np.float64), np.asarray(target, np.float64)
-        weight = None if weight is None else np.asarray(weight, np.float64)
-        if not self.advanced:  # after a tree CatBoost shows the training rows first, then each evaluation set
-            self.advance(y, x, weight)
-            self.advanced = True
-        return score_value(self.score, x, y, weight, self.slope), 1.0
+        with self._noting_interruptions():
+            x, y = np.asarray(approxes[0], np.float64), np.asarray(target, np.float64)
+            weight = None if weight is None else np.asarray(weight, np.float64)
+            if not self.advanced:  # after a tree CatBoost shows the training rows first, then each evaluation set
+                self.advance(y, x, weight)
+                self.advanced = True
+            return score_value(self.score, x, y, weight, self.slope), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error / weight

@@ -79,6 +79,8 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         **fit_params: Any,
     ) -> Self:
         """As LGBMClassifier.fit; evaluation sets as `eval_set` or as `eval_X` and `eval_y`, with any LightGBM."""
+        if "rf" in (self.boosting_type, self._other_params.get("boosting")):
+            raise ValueError("boosting_type must not be 'rf': LightGBM's random forests take no objective from outside")
         pairs = _pairs(eval_set, eval_X, eval_y)
         earlier = None if init_model is None else _earlier(init_model)
         labels = continued_labels(y, earlier)

@@ -62,7 +62,8 @@ def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (Number, np.generic))
+    """NumPy's array of no dimensions is one too: what the core makes of a number."""
+    return isinstance(value, (Number, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def _as_array(name: str, value: ArrayLike) -> Any:
