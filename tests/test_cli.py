@@ -1,5 +1,6 @@
 """The command line with cheap methods in place of the ladder, and what it says when something is wrong."""
 
+import io
 import os
 import re
 import signal
@@ -10,8 +11,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from astralearn import cli, methods
+from astralearn import __version__, cli, methods, report
 from astralearn.datasets import CATALOGUE, Problem, Redraw
 from astralearn.methods import Choice
 from astralearn.study import Method, Progress
@@ -29,6 +33,12 @@ def cheap(monkeypatch):
     """Stand-ins for the ladder and one rival that fails on some folds."""
     rungs = [Method("BCE", Nearest(noise=3.0)), Method("GMN", Stacked()), Method("RUSBoost", Raising())]
     monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice(rungs, ["LightGBM was left out: lightgbm is not installed"]))
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """They take most of a cheap comparison's time."""
+    monkeypatch.setattr(report, "write_figures", lambda out, study, problem, methods: [])
 
 
 @pytest.fixture
@@ -76,8 +86,6 @@ def test_brackets_in_data_are_text_not_markup(cheap, tmp_path, capsys):
 
 
 def test_records_stay_in_the_cache_until_the_table_is_printed(cheap, table, tmp_path, monkeypatch):
-    from astralearn import report
-
     def broken(table):
         raise RuntimeError("nobody has seen the table")
 
@@ -101,6 +109,25 @@ def test_a_second_call_takes_records_from_the_file(cheap, table, tmp_path, capsy
     assert code == 0
     assert "15/15 folds · done" in second
     assert first.split("done\n")[1] == second.split("done\n")[1]
+
+
+def test_added_methods_join_those_in_the_folder_in_an_order_of_their_own(no_figures, table, tmp_path, capsys, monkeypatch):
+    rungs = {"GMN": Method("GMN", Stacked()), "mine": Method("mine", Nearest()), "BCE": Method("BCE", Nearest(noise=3.0))}
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice([rungs[name] for name in names], []))
+    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out", "--methods"]
+    for names in ("mine,GMN", "BCE"):
+        assert ran(capsys, *arguments, names)[0] == 0
+    assert pd.read_csv(tmp_path / "out" / "records.csv")["method"].tolist() == ["BCE"] * 5 + ["GMN"] * 5 + ["mine"] * 5
+    assert pd.read_csv(tmp_path / "out" / "comparison.csv")["method"].tolist() == ["BCE", "GMN", "mine"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_an_output_without_all_characters_costs_no_run(cheap, table, monkeypatch, encoding):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main(["compare", str(table), "--target", "fraud", "--jobs", "1", "--repetitions", "1"]) == 0
+    stream.flush()
+    assert b"RUSBoost failed on" in stream.buffer.getvalue()
 
 
 def test_leave_one_positive_out(cheap, table, capsys):
@@ -127,8 +154,15 @@ def write(tmp_path, text, name="t.csv"):
         ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t"], 6, "at least two are needed"),
         ("", ["--target", "t"], 7, "cannot be read: No columns to parse from file"),
         ("a,t\n1,0\n2,1\n", ["--target", "t", "--methods", "kNN"], 2, "no such method: 'kNN'"),
-        (None, ["--epochs", "0"], 2, "epochs must be at least 1; found 0"),
-        (None, ["--epochs", "-5"], 2, "epochs must be at least 1; found -5"),
+        ("a,t\n" + "1,0\n" * 20 + "2,1\n" * 3, ["--target", "t", "--positive", "0"], 6, "t has 3 negatives ('1'), fewer than 5 folds"),
+        (None, ["--epochs", "0"], 2, "--epochs must be at least 1; found 0"),
+        (None, ["--epochs", "-5"], 2, "--epochs must be at least 1; found -5"),
+        (None, ["--seed", "-1"], 2, "--seed must be at least 0; found -1"),
+        (None, ["--jobs", "0"], 2, "--jobs must be at least 1, or -1 for one per core; found 0"),
+        (None, ["--target", "t"], 2, "--target t is for files, and digits is of the catalogue: name a file, or leave out --target"),
+        (None, ["digits", "--positive", "8"], 2, "--positive 8 is for files, and digits is of the catalogue"),
+        (None, ["x" * 300], 3, "no such file or problem: xxx"),
+        (None, ["x" * 300 + ".csv"], 3, "no such file: xxx"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line_with_a_code_of_its_own(tmp_path, capsys, text, arguments, code, message):
@@ -208,6 +242,45 @@ def test_an_interruption_says_how_to_resume(cheap, table, tmp_path, capsys, monk
     assert "3/15 folds" in out
 
 
+def test_an_interruption_counts_only_what_was_asked_for(cheap, no_figures, table, tmp_path, capsys, monkeypatch):
+    from astralearn import study
+
+    def interrupted(plan, path, *, n_jobs, progress):
+        raise KeyboardInterrupt
+
+    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out"]
+    assert ran(capsys, *arguments)[0] == 0
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice([Method("SVM", Nearest())], []))
+    monkeypatch.setattr(study, "run", interrupted)
+    with pytest.raises(SystemExit):
+        ran(capsys, *arguments)
+    assert "interrupted. 0 of 5 folds are kept in" in capsys.readouterr().err
+
+
+def test_an_interruption_outside_the_run_is_said_in_a_line(table, capsys, monkeypatch):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "read_table", interrupted)
+    assert ran(capsys, "compare", table, "--target", "fraud") == (130, "", "\nastralearn: interrupted.\n")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
+def test_a_killed_worker_says_what_is_kept(no_figures, table, tmp_path, capsys, monkeypatch):
+    dying = make_pipeline(FunctionTransformer(lambda X: os.kill(os.getpid(), signal.SIGKILL)), LogisticRegression())
+    arguments = ["compare", table, "--target", "fraud", "--repetitions", 1, "--out", tmp_path / "out", "--jobs", 2]
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice([Method("BCE", LogisticRegression())], []))
+    assert ran(capsys, *arguments)[0] == 0
+    both = [Method("BCE", LogisticRegression()), Method("GMN", dying)]
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice(both, []))
+    with pytest.raises(SystemExit) as stopped:
+        ran(capsys, *arguments)
+    assert stopped.value.code == 10
+    err = capsys.readouterr().err
+    assert f"a worker process was killed, perhaps for want of memory. 5 of 10 folds are kept in {tmp_path / 'out'}" in err
+    assert "Run the same command again, with --jobs 1 to need less memory, to continue" in err
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_in_a_real_process(tmp_path, jobs):
     command = [sys.executable, "-m", "astralearn", "compare", "--methods", "logistic", "--repetitions", "400", "--jobs", jobs]
@@ -258,13 +331,17 @@ def test_data_fetch_offline_says_which_file_to_put_where(capsys, monkeypatch, tm
     assert f"Put the file yeast6.arff into {tmp_path / 'cache' / 'astralearn'}" in err
 
 
-def test_reproduce_writes_every_artefact(capsys, monkeypatch, tmp_path):
+@pytest.fixture
+def cheap_ladder(monkeypatch):
     """A skin-4000 of the right size but random rows, and cheap methods under the paper's names."""
     y = np.repeat([0, 1], [20000, 34]).astype(np.int8)
     X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
     monkeypatch.setattr(cli, "load", lambda name: Problem(name, X, y, redraw=Redraw(5)))
     names = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra")
     monkeypatch.setattr(methods, "paper_ladder", lambda protocol: [Method(n, Stacked(noise=1.0), validates=True) for n in names])
+
+
+def test_reproduce_writes_every_artefact(cheap_ladder, capsys, tmp_path):
     code, out, err = ran(capsys, "reproduce", "--quick", "--problems", "skin-4000", "--jobs", 1, "--out", tmp_path)
     assert (code, err) == (0, "")
     assert "Table 1" in out
@@ -274,6 +351,13 @@ def test_reproduce_writes_every_artefact(capsys, monkeypatch, tmp_path):
     tables = {f"table-{n}.{kind}" for n in (1, 2) for kind in ("md", "csv", "tex")}
     figures = {f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")}
     assert tables | figures | {"report.md", "records.csv", "study.sqlite"} <= written
+
+
+@pytest.mark.parametrize(("options", "folder"), [(["--quick"], "astralearn-reproduction-quick"), ([], "astralearn-reproduction")])
+def test_reproduce_has_a_folder_for_each_protocol(cheap_ladder, no_figures, capsys, monkeypatch, tmp_path, options, folder):
+    monkeypatch.chdir(tmp_path)
+    assert ran(capsys, "reproduce", *options, "--problems", "skin-4000", "--jobs", 1)[0] == 0
+    assert [path.name for path in tmp_path.iterdir()] == [folder]
 
 
 def test_reproduce_knows_only_the_papers_problems(capsys, tmp_path):
@@ -286,6 +370,13 @@ def test_no_command_shows_help(capsys):
     code, out, _ = ran(capsys)
     assert code == 2
     assert "compare" in out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"astralearn {__version__}\n"
 
 
 def test_python_m_astralearn():

@@ -62,7 +62,7 @@ def test_absent_packages_are_named(monkeypatch):
     methods, absent = choose(["rivals"])
     assert "RUSBoost" not in [m.name for m in methods]
     assert "logistic" in [m.name for m in methods]
-    assert absent[0] == "RUSBoost was left out: imblearn is not installed"
+    assert absent[0] == "RUSBoost was left out: imblearn is not installed (pip install 'astralearn[peers]')"
     assert len(absent) == 3
 
 
@@ -71,7 +71,18 @@ def test_absent_boosting_libraries_are_named(monkeypatch):
         monkeypatch.setitem(sys.modules, library, None)
     methods, absent = choose(["trees"])
     assert [m.name for m in methods] == ["ASTra-LightGBM"]
-    assert absent == [f"ASTra-{name} was left out: {name.lower()} is not installed" for name in ("XGBoost", "CatBoost")]
+    assert absent == [
+        f"ASTra-{name} was left out: {name.lower()} is not installed (pip install 'astralearn[boosting]')"
+        for name in ("XGBoost", "CatBoost")
+    ]
+
+
+def test_an_installed_package_that_cannot_be_imported_is_not_said_to_be_absent(monkeypatch):
+    def broken():
+        raise ImportError("cannot import name 'x' from 'sklearn.utils'", name="sklearn.utils")
+
+    monkeypatch.setitem(RIVALS, "RUSBoost", broken)
+    assert choose(["RUSBoost"]).absent == ["RUSBoost was left out: cannot import name 'x' from 'sklearn.utils'"]
 
 
 def test_boosted_trees_run_through_the_study(tmp_path):

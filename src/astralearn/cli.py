@@ -7,9 +7,11 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from astralearn import __version__
 from astralearn.datasets import (
     CATALOGUE,
     DEFAULT,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from astralearn.study import Plan, Record
 
 STUDY_FILE = "study.sqlite"
-USAGE, INTERRUPTED, STUDY = 2, 130, 9
+USAGE, STUDY, WORKER_KILLED, INTERRUPTED = 2, 9, 10, 130
 EXIT_CODES: dict[type[DataError], int] = {
     MissingFileError: 3,
     MissingColumnError: 4,
@@ -49,6 +51,17 @@ EXIT_CODES: dict[type[DataError], int] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without × must not cost the table at the end of a long run
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:
+        print("\nastralearn: interrupted.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -78,6 +91,7 @@ def _failed(error: Exception, code: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="astralearn", description="Learning from a handful of positives.")
+    parser.add_argument("--version", action="version", version=f"astralearn {__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands")
 
@@ -101,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--quick", action="store_true", help="the same artefacts in about a minute, with few epochs and repetitions")
     reproduce.add_argument("--problems", metavar="LIST", help="comma-separated (default: all five)")
     _shared(reproduce)
-    reproduce.set_defaults(command=_reproduce, out=Path("astralearn-reproduction"))
+    reproduce.set_defaults(command=_reproduce)
 
     data = commands.add_parser("data", help="the catalogue of problems").add_subparsers(title="commands", required=True)
     listed = data.add_parser("list", help="one line per problem, with where its file was found")
@@ -118,14 +132,22 @@ def _shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
 
 
+def _check(options: argparse.Namespace) -> None:
+    if options.seed < 0:
+        raise ValueError(f"--seed must be at least 0; found {options.seed}")
+    if options.jobs == 0:
+        raise ValueError("--jobs must be at least 1, or -1 for one per core; found 0")
+
+
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from astralearn.methods import choose
+    from astralearn.methods import NAMES, choose
     from astralearn.report import comparison_table, to_rich
-    from astralearn.study import Plan, by_method, recommend
+    from astralearn.study import Plan, by_method, every_method, recommend
     from astralearn.study.encoding import described
 
+    _check(options)
     if options.epochs is not None and options.epochs < 1:
-        raise ValueError(f"epochs must be at least 1; found {options.epochs}")
+        raise ValueError(f"--epochs must be at least 1; found {options.epochs}")
     problem = _problem(options)
     folds = problem.positives if options.leave_one_positive_out else options.folds
     methods, absent = choose(_names(options.methods), epochs=options.epochs)
@@ -135,6 +157,9 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         console.print(f"note: {note}", soft_wrap=True)
     path, is_kept = _study_path(options.out, plan)
     records = _run(plan, path, options, console)
+    if is_kept:
+        places = {name: place for place, name in enumerate(NAMES)}
+        records = sorted(every_method(plan, path), key=lambda record: places.get(record.method, len(places)))
     table = comparison_table(problem, records)
     advice = recommend(by_method(records, problem.name))
     written = ""
@@ -156,7 +181,9 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     from astralearn.study import Plan
     from astralearn.study.paper import PROTOCOL, QUICK, TABLE_2
 
+    _check(options)
     protocol = QUICK if options.quick else PROTOCOL
+    out = options.out or Path("astralearn-reproduction-quick" if options.quick else "astralearn-reproduction")
     names = _names(options.problems) if options.problems else list(protocol.problems)
     unknown = [name for name in names if name not in TABLE_2]
     if unknown:
@@ -164,11 +191,11 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     problems = [load(name) for name in names]
     console.print(to_rich(first := data_table(problems)))
     plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
-    path = options.out / STUDY_FILE
+    path = out / STUDY_FILE
     records = _run(plan, path, options, console)
     second, advice = results_table(records), recommendations(records)
     shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
-    written = _write(options.out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
+    written = _write(out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
     console.print(to_rich(second))
     for text in [*advice, written]:
         console.print(f"\n{text}")
@@ -195,9 +222,12 @@ def _data_fetch(options: argparse.Namespace, console: Console) -> int:  # noqa: 
 def _problem(options: argparse.Namespace) -> Problem:
     """From the catalogue, or from a file."""
     if options.data in CATALOGUE:
+        for name, value in (("--target", options.target), ("--positive", options.positive)):
+            if value is not None:
+                raise ValueError(f"{name} {value} is for files, and {options.data} is of the catalogue: name a file, or leave out {name}")
         return load(options.data)
     path = Path(options.data)
-    if not path.suffix and not path.exists():
+    if not path.suffix and not os.path.exists(path):  # unlike Path.exists, it takes a name that is too long for one that is not there
         raise MissingFileError(f"no such file or problem: {path}; the catalogue has {', '.join(CATALOGUE)}")
     frame = read_table(path)
     if options.target is None:
@@ -221,24 +251,33 @@ def _study_path(out: Path | None, plan: Plan) -> tuple[Path, bool]:
 
 def _run(plan: Plan, path: Path, options: argparse.Namespace, console: Console) -> list[Record]:
     from astralearn.report.display import shown
-    from astralearn.study import read_records, run
+    from astralearn.study import run
 
     try:
         with shown(console) as progress:
             return run(plan, path, n_jobs=options.jobs, progress=progress)
     except KeyboardInterrupt:
-        kept = len(read_records(path)) if path.exists() else 0
-        total = sum(len(unit.splits) for unit in plan.units())
-        print(f"\nastralearn: interrupted. {kept} of {total} folds are kept in {path}.", file=sys.stderr)
+        _say_kept("interrupted", plan, path)
         print("Run the same command again to continue where it stopped.", file=sys.stderr)
         raise SystemExit(INTERRUPTED) from None
+    except BrokenProcessPool:
+        _say_kept("a worker process was killed, perhaps for want of memory", plan, path)
+        print("Run the same command again, with --jobs 1 to need less memory, to continue where it stopped.", file=sys.stderr)
+        raise SystemExit(WORKER_KILLED) from None
+
+
+def _say_kept(what: str, plan: Plan, path: Path) -> None:
+    from astralearn.study import kept
+
+    done, total = kept(plan, path)
+    print(f"\nastralearn: {what}. {done} of {total} folds are kept in {path}.", file=sys.stderr)
 
 
 def _write(
     out: Path, title: str, tables: dict[str, Table], sentences: list[str], records: Sequence[Record], path: Path, problem: str
 ) -> str:
     """Every artefact, before anything is printed, so that a reader who leaves early costs no file. Returns what was written, in words."""
-    from astralearn.report import artefacts, write_figures, write_records, write_report, write_tables
+    from astralearn.report import write_figures, write_records, write_report, write_tables
     from astralearn.study import LADDER, read_sessions
     from astralearn.study.store import writing
 
@@ -250,8 +289,8 @@ def _write(
         write_report(out, title, list(tables.values()), sentences, sessions[-1][1] if sessions else {})
         try:
             write_figures(out, path, problem, LADDER)
-        except ImportError:
-            return f"{said}; {artefacts.NO_MATPLOTLIB}"
+        except ImportError as error:
+            return f"{said}; {error}"
     return f"{said}, figures (PNG, SVG)"
 
 

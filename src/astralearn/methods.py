@@ -29,6 +29,8 @@ TREES: dict[str, tuple[str, dict[str, Any]]] = {
     "ASTra-CatBoost": ("ASTraCatBoostClassifier", {"thread_count": 1, "verbose": 0, "allow_writing_files": False, "random_state": 0}),
 }
 
+EXTRAS = {"imblearn": "peers", "lightgbm": "boosting", "xgboost": "boosting", "catboost": "boosting"}
+
 
 class Choice(NamedTuple):
     """Methods to run, and why others that were asked for cannot be."""
@@ -47,7 +49,9 @@ def choose(names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = 
         try:
             methods.append(Method(name, _estimator(name, epochs)))
         except ImportError as error:
-            absent.append(f"{name} was left out: {error.name or error} is not installed")
+            extra = EXTRAS.get(error.name or "")
+            reason = f"{error.name} is not installed (pip install 'astralearn[{extra}]')" if extra else str(error)
+            absent.append(f"{name} was left out: {reason}")
     return Choice(methods, absent)
 
 
@@ -61,7 +65,7 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
 
 def _expanded(names: Sequence[str]) -> list[str]:
     ladder = [*LADDER, DEFAULT]
-    groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": [*ladder, *TREES, *RIVALS]}
+    groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": NAMES}
     known = {name.lower(): [name] for name in groups["all"]} | groups
     wanted: list[str] = []
     for name in names:
@@ -160,3 +164,4 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "BalancedRF": _balanced_forest,
     "LightGBM": _lightgbm,
 }
+NAMES = [*LADDER, DEFAULT, *TREES, *RIVALS]

@@ -86,6 +86,11 @@ def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path):
     assert frame["x"].tolist() == [1]
 
 
+def test_keels_lines_of_inputs_and_outputs_are_skipped(tmp_path):
+    text = "@relation r\n@attribute x real [0.0, 9.0]\n@attribute c{a,b}\n@inputs x\n@outputs c\n@input x\n@output c\n@data\n1,a\n"
+    assert read_arff(written(tmp_path, text)).to_dict("list") == {"x": [1.0], "c": ["a"]}
+
+
 HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
 
 
@@ -96,6 +101,7 @@ HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
         ("", "no @attribute lines followed by @data"),
         ("@relation r\n@data\n1\n", "no @attribute lines followed by @data"),
         (HEAD, "no @attribute lines followed by @data"),
+        (HEAD + "@attribute x numeric\n@data\n1,a,2\n", "line 4: a second attribute 'x': rename one of the two"),
         (HEAD + "@data\n", "no rows after @data"),
         (HEAD + "@data\n1,a,2\n", "line 5: expected 2 values, found '1,a,2'"),
         (HEAD + "@data\n{0 1,1 a\n", "line 5: expected 2 values"),

@@ -43,7 +43,26 @@ def test_rows_without_a_target_are_left_out_and_said_to_be():
     frame = pd.DataFrame({"x": [1, 2, 3, 4], "t": ["a", None, "b", "a"]})
     problem = problem_from_frame(frame, "t", name="p")
     assert problem.X.ravel().tolist() == [1, 3, 4]
-    assert problem.notes == ("1 rows without 't' were left out",)
+    assert problem.notes == ("1 rows without 't' (empty, or in a CSV NA, None, null …) were left out",)
+
+
+@pytest.mark.parametrize(
+    ("present", "positive", "said"),
+    [
+        (["a", "a"], None, r"has only one value, 'a' \(2\)"),
+        (["a", "b"], "None", r"never has the value 'None'; it has 'a' \(1\), 'b' \(1\)"),
+    ],
+)
+def test_rows_without_a_target_are_counted_where_a_class_is_missing(present, positive, said):
+    frame = pd.DataFrame({"x": range(4), "t": [*present, None, None]})
+    with pytest.raises(NotTwoClassesError, match=rf"{said}; 2 rows without 't' \(empty, or in a CSV NA, None, null …\) were left out"):
+        problem_from_frame(frame, "t", name="p", positive=positive)
+
+
+def test_column_names_become_text():
+    frame = pd.DataFrame({0: [1, 2, 3], 1: ["u", "v", "u"], 2: [0, 1, 0]})
+    for target in ("2", 2):
+        assert list(problem_from_frame(frame, target, name="p").X.columns) == ["0", "1"]
 
 
 def test_infinite_numbers_are_missing_and_said_to_be():

@@ -3,7 +3,7 @@ import gzip
 import pandas as pd
 import pytest
 
-from astralearn.datasets import MissingFileError, UnreadableError, read_table
+from astralearn.datasets import MissingFileError, UnreadableError, read_table, tables
 
 FRAME = pd.DataFrame({"amount": [1.5, 2.0, None], "kind": ["a", "b", "a"], "fraud": [0, 1, 0]})
 
@@ -19,11 +19,36 @@ def test_what_was_written_is_read(tmp_path, ending):
     pd.testing.assert_frame_equal(read_table(path), FRAME)
 
 
+@pytest.mark.parametrize(("ending", "separator"), [(".csv", ","), (".tsv", "\t")])
+def test_a_separator_at_the_end_of_rows_moves_no_column(tmp_path, ending, separator):
+    path = tmp_path / f"table{ending}"
+    path.write_text("fraud,owner,amount\n1,1,2.5,\n0,1,3.5,\n".replace(",", separator))
+    pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"fraud": [1, 0], "owner": [1, 1], "amount": [2.5, 3.5]}))
+
+
+def test_blanks_after_commas_are_no_part_of_names_and_values(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('a, "b, c", t\n1, "d, e", x\n2, , y\n')
+    pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"a": [1, 2], "b, c": ["d, e", None], "t": ["x", "y"]}))
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    def missing(path):
+        raise ImportError("pandas lists every engine it has tried here")
+
+    (tmp_path / "a.parquet").touch()
+    monkeypatch.setitem(tables.READERS, ".parquet", missing)
+    with pytest.raises(UnreadableError, match=r"a.parquet: reading Parquet needs pyarrow: pip install 'astralearn\[parquet\]'"):
+        read_table(tmp_path / "a.parquet")
+
+
 def test_no_such_file(tmp_path):
     with pytest.raises(MissingFileError, match=r"no such file: .*nowhere.csv"):
         read_table(tmp_path / "nowhere.csv")
     with pytest.raises(MissingFileError, match="it is a folder"):
         read_table(tmp_path)
+    with pytest.raises(MissingFileError, match="no such file"):
+        read_table("x" * 300 + ".csv")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +57,13 @@ def test_no_such_file(tmp_path):
         ("a.csv", b"", "cannot be read: No columns to parse"),
         ("a.csv", b"a,b\n", "has no rows"),
         ("a.csv", b'a,b\n1,2\n"1,2\n', "cannot be read: "),
-        ("a.csv", bytes(range(128, 256)), "cannot be read: "),
+        ("a.csv", b"name,t\nM\xfcller,1\n", "is not UTF-8 text: save it as UTF-8"),
+        ("a.csv", b"a,b\n1,2,3\n4,5,6\n", r"rows of more values than its header has names \(2\): name every column"),
+        ("a.csv", b"a,b\n1,2,\n4,5,6\n", r"rows of more values than its header has names \(2\)"),
+        ("a.csv", b"a;b\n1;2\n", "has one column, 'a;b': its separator seems to be ';'"),
+        ("a.csv", b"a;b\n1,5;2\n", "its separator seems to be ';'"),
+        ("a.csv", b"a\tb\n1\t2\n", r"its separator seems to be '\\t'"),
+        ("a.tsv", b"a,b\n1,2\n", "its separator seems to be ','"),
         ("a.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "cannot be read: "),
         ("a.parquet", b"not parquet", "cannot be read: "),
         ("a.arff", b"not arff", "not ARFF"),

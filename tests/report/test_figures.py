@@ -1,5 +1,8 @@
 """The curves a figure holds are those of the paper; whether they can be read was judged by eye."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -69,3 +72,10 @@ def test_saved_twice_alike(tmp_path):
         figures.save(figures.figure_3(), tmp_path / name)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_without_matplotlib_the_extra_is_named():
+    code = "import sys; sys.modules['matplotlib'] = None; import astralearn.report.figures"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr.splitlines()[-1]
+    assert said.startswith("ModuleNotFoundError: figures need matplotlib (")
+    assert said.endswith("pip install 'astralearn[report]'")

@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -12,7 +13,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 from astralearn.datasets import Problem, Redraw, TooFewPositivesError
-from astralearn.study import InUseError, Method, MismatchError, Plan, read_records, read_sessions, run, versions
+from astralearn.study import InUseError, Method, MismatchError, Plan, every_method, kept, read_records, read_sessions, run, versions
+from astralearn.study.record import Outcome
 from astralearn.study.run import fingerprint
 from astralearn.study.store import COLUMNS, Store
 from classifiers import Nearest, Raising, Stacked
@@ -90,6 +92,37 @@ def test_methods_and_problems_may_be_added(tmp_path):
     run(plan(problems=[problem(), problem("q")]), tmp_path / "s.sqlite")
     run(plan(problems=[problem(), problem("q")]), tmp_path / "whole.sqlite")
     assert content(tmp_path / "s.sqlite") == content(tmp_path / "whole.sqlite")
+
+
+def test_a_fold_that_lacked_something_runs_again(tmp_path):
+    whole = run(plan(methods=METHODS[:1]), tmp_path / "s.sqlite")
+    with Store(tmp_path / "s.sqlite") as store:
+        store.add([Outcome(replace(whole[3], tp=0, fn=1, error="MemoryError: "), {})])
+    assert kept(plan(methods=METHODS[:1]), tmp_path / "s.sqlite") == (9, 10)
+    again = run(plan(methods=METHODS[:1]), tmp_path / "s.sqlite")
+    assert [replace(record, fit_seconds=0.0) for record in again] == [replace(record, fit_seconds=0.0) for record in whole]
+
+
+def test_kept_counts_the_plans_own_folds(tmp_path):
+    path = tmp_path / "s.sqlite"
+    assert kept(plan(), path) == (0, 30)
+    run(plan(methods=METHODS[:1]), path)
+    assert kept(plan(), path) == (10, 30)
+    assert kept(plan(methods=METHODS[1:]), path) == (0, 20)
+
+
+def test_every_method_that_is_complete_is_found_again(tmp_path):
+    def stop(progress):
+        if progress.done >= 4:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "s.sqlite"
+    first = run(plan(methods=METHODS[:1]), path)
+    run(plan(problems=[problem("q")], methods=METHODS[:1]), path)
+    with pytest.raises(KeyboardInterrupt):
+        run(plan(methods=METHODS[1:2]), path, progress=stop)
+    last = run(plan(methods=METHODS[2:]), path)
+    assert every_method(plan(methods=METHODS[2:]), path) == [*first, *last]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,13 @@ def test_repetitions_differ_and_seeds_repeat():
         (3, 1, ValueError, "folds must be at least 2; found 1"),
     ],
 )
-def test_too_few(positives, folds, error, message):
+def test_too_few_positives(positives, folds, error, message):
     few = Problem("few", np.zeros((50, 1)), np.arange(50) < positives)
     with pytest.raises(error, match=message):
         make_splits(few, folds=folds)
+
+
+def test_too_few_negatives():
+    most = Problem("most", np.zeros((50, 1)), np.arange(50) >= 3, labels=("no", "yes"))
+    with pytest.raises(TooFewPositivesError, match=r"most has 3 negatives \('no'\), fewer than 5 folds: ask for .*\(--folds 3\)$"):
+        make_splits(most, folds=5)

@@ -54,6 +54,41 @@ def test_settings_may_grow_but_not_change(tmp_path):
         store.agree({"seed": "2"})  # the refused call has stored nothing
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [
+        ("m.C(a=1, b=(2, 3), c='x')", "m.C(a=1, b=(2, 4), c='x')", r"is b=\(2, 3\), now it is b=\(2, 4\)\."),
+        ("m.C(a=1, c='x')", "m.C(a=1, c='y')", r"is c='x', now it is c='y'\."),
+        ("m.C(a=1)", "m.C(a=1, b=2)", r"is without it, now it is b=2\."),
+        ("m.C(a=1)", "n.D(a=1)", r"is m\.C, now it is n\.D\."),
+        ("m.C(a=1)", "m.C(a=1) with validation", r"is without it, now it is with validation\."),
+    ],
+)
+def test_only_what_differs_between_methods_is_said(tmp_path, before, now, change):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.agree({"method GMN": before})
+        with pytest.raises(MismatchError, match=f"its method GMN {change} Use another --out"):
+            store.agree({"method GMN": now})
+
+
+@pytest.mark.parametrize(
+    ("error", "is_finished"),
+    [
+        ("ValueError: no", True),
+        ("ValueError: ImportError: no", True),
+        ("LightGBMError: b'KeyboardInterrupt'", False),
+        ("MemoryError: ", False),
+        ("_ArrayMemoryError: Unable to allocate 9 GiB", False),
+        ("ImportError: no", False),
+        ("ModuleNotFoundError: no", False),
+    ],
+)
+def test_folds_that_were_interrupted_or_lacked_something_are_not_finished(tmp_path, error, is_finished):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.add([Outcome(record(error=error), {})])
+        assert bool(store.finished()) == is_finished
+
+
 def test_a_second_writer_is_refused(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         with pytest.raises(InUseError, match="in use by another run: wait"):

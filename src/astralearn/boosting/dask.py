@@ -9,8 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import xgboost as xgb
-import xgboost.dask as xgb_dask
+
+try:
+    import xgboost as xgb
+    import xgboost.dask as xgb_dask
+except ImportError as error:
+    raise ImportError(f"astralearn.boosting.dask needs XGBoost and Dask ({error}): pip install 'astralearn[boosting,cluster]'") from None
 
 from astralearn.boosting.estimator import State, continue_slope
 from astralearn.boosting.labels import MinorityLabels

@@ -19,6 +19,7 @@ from astralearn.datasets.errors import UnreadableError
 
 NUMERIC = {"numeric", "real", "integer"}
 TEXT = {"string", "date"}
+NOT_NEEDED = {"@relation", "@inputs", "@outputs", "@input", "@output"}  # all but the first are KEEL's
 
 # A quoted run (with backslash escapes), or anything up to a comma, brace or space.
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -68,8 +69,11 @@ def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[Attribute]:
                 break
             return attributes
         if keyword == "@attribute":
-            attributes.append(_attribute(line, number, path))
-        elif keyword != "@relation":
+            found = _attribute(line, number, path)
+            if any(found.name == known.name for known in attributes):
+                raise UnreadableError(f"{path}, line {number}: a second attribute {found.name!r}: rename one of the two")
+            attributes.append(found)
+        elif keyword not in NOT_NEEDED:
             raise UnreadableError(f"{path}, line {number}: not ARFF: {line[:80]!r}")
     raise UnreadableError(f"{path} is not ARFF: it has no @attribute lines followed by @data")
 

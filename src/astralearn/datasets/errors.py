@@ -31,4 +31,4 @@ class NotTwoClassesError(DataError):
 
 
 class TooFewPositivesError(DataError):
-    """Fewer positives than folds."""
+    """Fewer positives, or negatives, than folds."""

@@ -74,19 +74,20 @@ class Problem:
 def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive: str | None = None) -> Problem:
     """The rarer value of `target` becomes 1, or the value `positive` against all others.
 
-    Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X stays a data frame, in which
-    columns of nothing but ISO dates (2024-12-31, with or without a time) are dates.
+    Column names become text. Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X
+    stays a data frame, in which columns of nothing but ISO dates (2024-12-31, with or without a time) are dates.
     MissingColumnError, NotTwoClassesError: with what was found.
     """
+    frame, target = frame.rename(columns=str), str(target)
     if target not in frame.columns:
         raise MissingColumnError(
             f"no column {target!r}; there are {', '.join(map(repr, frame.columns[:20]))}{_more(len(frame.columns) - 20)}"
         )
     known = frame[target].notna()
     frame = frame[known]
-    notes = [f"{int((~known).sum())} rows without {target!r} were left out"] if not known.all() else []
+    notes = [] if known.all() else [f"{int((~known).sum())} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"]
     labels = frame[target].astype(object).map(_as_text)  # a category that never occurs is no class
-    minority = _minority(labels, target, positive)
+    minority = _minority(labels, target, positive, notes)
     others = sorted(set(labels) - {minority})
     features = frame.drop(columns=target)
     if features.shape[1] == 0:
@@ -121,11 +122,12 @@ def _typed(column: pd.Series) -> pd.Series:
         return column
 
 
-def _minority(labels: pd.Series, target: str, positive: str | None) -> str:
+def _minority(labels: pd.Series, target: str, positive: str | None, notes: list[str]) -> str:
     counts = labels.value_counts()
-    values = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items()) + _more(len(counts) - 10)
+    values = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items()) + _more(len(counts) - 10) or "none at all"
+    values = "; ".join([values, *notes])
     if len(counts) < 2:
-        raise NotTwoClassesError(f"{target!r} has only one value, {values or 'none at all'}: two classes are needed to compare methods")
+        raise NotTwoClassesError(f"{target!r} has only one value, {values}: two classes are needed to compare methods")
     if positive is not None:
         if positive not in counts.index:
             raise NotTwoClassesError(f"{target!r} never has the value {positive!r}; it has {values}")

@@ -10,8 +10,6 @@ from pathlib import Path
 from astralearn.report.tables import Table, to_csv, to_latex, to_markdown
 from astralearn.study import Record, read_histories
 
-NO_MATPLOTLIB = "no figures: matplotlib is not installed (pip install 'astralearn[report]')"
-
 
 def write_tables(out: Path, tables: Mapping[str, Table]) -> list[Path]:
     """Each as NAME.md, NAME.csv and NAME.tex."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"figures need matplotlib ({error}): pip install 'astralearn[report]'", name=error.name) from None
 
 from astralearn.core import astra, astra_complement, astra_dx, rebalance, slope
 from astralearn.study.record import History

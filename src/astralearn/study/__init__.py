@@ -8,7 +8,7 @@ from astralearn.study.encoding import encoder_for
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
-from astralearn.study.run import Plan, Progress, run, versions
+from astralearn.study.run import Plan, Progress, every_method, kept, run, versions
 from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
 from astralearn.study.splits import Split, make_splits
@@ -32,7 +32,9 @@ __all__ = [
     "by_method",
     "corrected_t_test",
     "encoder_for",
+    "every_method",
     "holm",
+    "kept",
     "make_splits",
     "read_histories",
     "read_records",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 from astralearn.core import SoftConfusion
 
+Key = tuple[str, str, int, int]  # problem, method, repetition, fold
 History = Mapping[str, NDArray[np.float32]]
+PASSING = re.compile(r"KeyboardInterrupt|^\w*(MemoryError|ImportError|ModuleNotFoundError):")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,15 @@ class Record:
     average_precision: float | None
     fit_seconds: float
     error: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.problem, self.method, self.repetition, self.fold
+
+    @property
+    def is_final(self) -> bool:
+        """False where the error was an interruption or a lack of memory or of a package, which another run may not meet."""
+        return self.error is None or PASSING.search(self.error) is None
 
     @property
     def counts(self) -> SoftConfusion:

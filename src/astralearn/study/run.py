@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,9 +17,9 @@ import numpy as np
 
 from astralearn.datasets.problem import Problem
 from astralearn.study.method import Method
-from astralearn.study.record import Outcome, Record
+from astralearn.study.record import Key, Outcome, Record
 from astralearn.study.splits import make_splits
-from astralearn.study.store import Key, Store, read_records
+from astralearn.study.store import Store, read_records
 from astralearn.study.unit import Unit, run_unit, units
 
 PACKAGES = (
@@ -86,7 +87,8 @@ def run(
     """The plan's records in the plan's order, from the file where they are already there, otherwise by running what is missing.
 
     n_jobs: as in joblib; inside `joblib.parallel_config(backend="dask")` units go to a Dask cluster instead. wait_seconds: how long
-    to wait for another run on the same file before InUseError. Interrupt it or kill it at any moment: the next call continues.
+    to wait for another run on the same file before InUseError. Interrupt it or kill it at any moment: the next call continues, and
+    tries folds again on which a method was interrupted or lacked memory or a package.
     """
     from joblib import Parallel, delayed
 
@@ -107,8 +109,23 @@ def run(
                 store.add(outcomes)
                 del pending[label]
                 report()
-    found = {(r.problem, r.method, r.repetition, r.fold): r for r in read_records(Path(path))}
+    found = {record.key: record for record in read_records(Path(path))}
     return [found[key] for unit in all_units for key in _keys(unit)]
+
+
+def kept(plan: Plan, path: Path) -> tuple[int, int]:
+    """How many of the plan's folds need not run again, and how many there are."""
+    keys = {key for unit in plan.units() for key in _keys(unit)}
+    stored = read_records(path) if path.is_file() else []
+    return len(keys & {record.key for record in stored if record.is_final}), len(keys)
+
+
+def every_method(plan: Plan, path: Path) -> list[Record]:
+    """What the file holds on the plan's problems, of every method that has all folds there: also of those that earlier plans ran."""
+    problems = {problem.name for problem in plan.problems}
+    stored = [record for record in read_records(path) if record.problem in problems]
+    folds = Counter((record.problem, record.method) for record in stored)
+    return [record for record in stored if folds[record.problem, record.method] == plan.folds * plan.repetitions]
 
 
 def fingerprint(problem: Problem) -> str:

@@ -35,18 +35,19 @@ def make_splits(problem: Problem, *, folds: int = 5, repetitions: int = 10, seed
 
 
 def check_folds(problem: Problem, folds: int) -> None:
-    """TooFewPositivesError, where a fold would have no positive; ValueError below two folds."""
+    """TooFewPositivesError, where a fold would have no positive, or no negative; ValueError below two folds."""
     if folds < 2:
         raise ValueError(f"folds must be at least 2; found {folds}")
-    if problem.positives >= folds:
+    are_positive = problem.positives <= problem.negatives
+    count = min(problem.positives, problem.negatives)
+    if count >= folds:
         return
-    message = f"{problem.name} has {problem.positives} positives ({problem.labels[1]!r}), fewer than {folds} folds"
-    if problem.positives < 2:
+    message = f"{problem.name} has {count} {'positives' if are_positive else 'negatives'} ({problem.labels[are_positive]!r})"
+    message += f", fewer than {folds} folds"
+    if count < 2:
         raise TooFewPositivesError(f"{message}; at least two are needed, one to learn from and one to test on")
-    raise TooFewPositivesError(
-        f"{message}: ask for at most {problem.positives} folds (--folds {problem.positives}), "
-        "or test each positive once (--leave-one-positive-out)"
-    )
+    otherwise = ", or test each positive once (--leave-one-positive-out)" if are_positive else ""
+    raise TooFewPositivesError(f"{message}: ask for at most {count} folds (--folds {count}){otherwise}")
 
 
 def seed_of(*path: int) -> int:

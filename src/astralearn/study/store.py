@@ -7,6 +7,7 @@ keeps a second run out; the operating system releases it when its holder dies, h
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from astralearn.study.record import History, Outcome, Record
+from astralearn.study.record import History, Key, Outcome, Record
 
 FORMAT = 1
 COLUMNS = [field.name for field in fields(Record)]
@@ -39,7 +40,8 @@ PRAGMA user_version = {FORMAT};
 COMMIT;
 """
 
-Key = tuple[str, str, int, int]  # problem, method, repetition, fold
+# Where a description of a method falls apart: Class(name=value, name=value) with validation.
+BETWEEN_PARAMETERS = re.compile(r"[(,] ?(?=\w+=)|\)(?=$| with)")
 
 
 class StudyError(ValueError):
@@ -80,7 +82,8 @@ class Store:
         stored = dict(self._database.execute("SELECT name, value FROM settings"))
         for name, value in settings.items():
             if stored.get(name, value) != value:
-                change = f"its {name} is {stored[name]}, now it is {value}"
+                before, now = _differing(stored[name], value), _differing(value, stored[name])
+                change = f"its {name} is {before}, now it is {now}"
                 raise MismatchError(f"{self.path} holds another study: {change}. Use another --out, or delete the file.")
         with writing(self.path), self._database:
             self._database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.items())
@@ -95,13 +98,12 @@ class Store:
         with writing(self.path), self._database:
             for record, history in outcomes:
                 self._database.execute(f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(COLUMNS))})", astuple(record))
-                key = (record.problem, record.method, record.repetition, record.fold)
-                rows = [(*key, name, np.asarray(points, dtype="<f4").tobytes()) for name, points in sorted(history.items())]
+                rows = [(*record.key, name, np.asarray(points, dtype="<f4").tobytes()) for name, points in sorted(history.items())]
                 self._database.executemany("INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def finished(self) -> set[Key]:
-        """Which folds have a record."""
-        return set(self._database.execute("SELECT problem, method, repetition, fold FROM records"))
+        """Which folds have a final record."""
+        return {record.key for record in _records(self._database) if record.is_final}
 
 
 @contextmanager
@@ -119,7 +121,7 @@ def writing(path: Path) -> Iterator[None]:
 def read_records(path: Path) -> list[Record]:
     """Every record, in order of problem, method, repetition and fold. Works while a run is writing."""
     with closing(_opened_to_read(path)) as database:
-        return [Record(*row) for row in database.execute(f"SELECT {', '.join(COLUMNS)} FROM records")]
+        return _records(database)
 
 
 def read_histories(path: Path, problem: str) -> dict[str, list[History]]:
@@ -139,6 +141,16 @@ def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
     """When each run on this file began, and its versions."""
     with closing(_opened_to_read(path)) as database:
         return [(started, json.loads(versions)) for started, versions in database.execute("SELECT started, versions FROM sessions")]
+
+
+def _records(database: sqlite3.Connection) -> list[Record]:
+    return [Record(*row) for row in database.execute(f"SELECT {', '.join(COLUMNS)} FROM records")]
+
+
+def _differing(setting: str, other: str) -> str:
+    """The parameters of a setting that the other does not have; all of it, where it is no list of parameters."""
+    others = BETWEEN_PARAMETERS.split(other)
+    return ", ".join(part for part in BETWEEN_PARAMETERS.split(setting) if part not in others).strip() or "without it"
 
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:

@@ -4,6 +4,11 @@
 exact over micro-batches and ranks. Formulas are those of `astralearn.core`; this package holds state, autograd and collectives.
 """
 
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"astralearn.torch needs PyTorch ({error}): pip install 'astralearn[torch]'", name=error.name) from None
+
 from astralearn.torch.full_batch import full_batch_backward
 from astralearn.torch.layer import ASTra
 from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
