@@ -160,6 +160,33 @@ def test_mixed_precision_stays_finite(policy):
     assert all(np.isfinite(weight).all() for weight in model.get_weights())
 
 
+@pytest.fixture
+def dtypes(request):
+    """Keras's floatx and dtype policy, as they were afterwards."""
+    floatx, policy = request.param
+    keras.config.set_floatx(floatx)
+    keras.config.set_dtype_policy(policy)
+    yield
+    keras.config.set_floatx("float32")
+    keras.config.set_dtype_policy("float32")
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "of_layer"),
+    [(("float64", "float32"), None), (("float32", "float64"), None), (("float32", "float32"), "float64"), (("float64", "float64"), None)],
+    indirect=["dtypes"],
+)
+@pytest.mark.usefixtures("dtypes", "few")
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")  # JAX, which then computes in float32
+def test_slopes_of_another_dtype_than_floatx_are_trained(of_layer):
+    X, y, _ = data()
+    model = network(dtype=of_layer)
+    model.compile(adam(0.05), loss=GMNLoss(), metrics=[ERatio()])
+    history = fit(model, X, y, batch_size=50, epochs=3, callbacks=[SlopeRate()]).history["loss"]
+    assert history[-1] < history[0]
+    assert slope_of(model) != pytest.approx(SLOPE, rel=1e-6)
+
+
 def test_labels_that_are_none_make_the_loss_nan_or_raise():
     X, y, _ = data()
     model = network()

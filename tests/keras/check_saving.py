@@ -45,6 +45,17 @@ def test_a_saved_model_continues_where_it_stopped(tmp_path):
     assert rate(loaded) == pytest.approx(rate(straight), rel=1e-6)
 
 
+def test_a_legacy_h5_file_is_loaded_compiled(tmp_path):
+    model = compiled()
+    fit(model, 2)
+    model.save(tmp_path / "model.h5")
+    loaded = keras.saving.load_model(tmp_path / "model.h5")
+    np.testing.assert_array_equal(loaded.predict(X, verbose=0), model.predict(X, verbose=0))
+    before = loaded.get_weights()[-1]
+    fit(loaded, 1)
+    assert loaded.get_weights()[-1] != before
+
+
 @pytest.mark.filterwarnings("ignore:Skipping variable loading")  # as with any optimizer that has not taken a step yet
 def test_weights_alone(tmp_path):
     model, other = compiled(), compiled()

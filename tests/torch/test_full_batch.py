@@ -116,6 +116,31 @@ def test_batch_norm_statistics_stay_where_the_first_pass_fails():
     assert not net[2].running_mean.any()
 
 
+class Counting(nn.Module):
+    """Makes its buffer at the first call, as caches are made."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", None)
+
+    def forward(self, x):
+        if self.calls is None:
+            self.calls = torch.zeros(())
+        self.calls += 1
+        return x
+
+
+def test_a_buffer_that_first_appears_in_forward_stays_and_others_are_restored():
+    x, y, _ = data(60)
+    net, plain = model(Counting(), nn.BatchNorm1d(6)), model(nn.BatchNorm1d(6))
+    batches = list(zip(x.split(20), y.split(20), strict=True))
+    full_batch_backward(net, GMNLoss(), batches)
+    full_batch_backward(plain, GMNLoss(), batches)
+    assert int(net[3].num_batches_tracked) == 3
+    assert int(net[2].calls) == 6
+    assert torch.equal(gradients(net), gradients(plain))
+
+
 def test_batches_of_another_kind():
     x, y, _ = data(20)
     net, other = model(), model()

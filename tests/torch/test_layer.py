@@ -49,8 +49,8 @@ def test_values_against_mpmath(grad):
 @pytest.mark.parametrize("b", [1.0, 1.5, 7.396, 1e3, 1e6])
 def test_gradients_are_finite_at_extreme_logits(b):
     layer = with_slope(b)
-    x = torch.tensor([-1e4, -100.0, -1.0, 0.0, 1.0, 100.0, 1e4], requires_grad=True)
-    y = torch.tensor([1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0])
+    x = torch.tensor([-1e31, -1e4, -100.0, -1.0, 0.0, 1.0, 100.0, 1e4, 1e31], requires_grad=True)
+    y = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     for loss in (nn.BCEWithLogitsLoss(), GMNLoss()):
         x.grad = layer.raw_slope.grad = None
         g = layer(x)

@@ -193,6 +193,73 @@ def test_running_sums_follow_the_logits_to_their_device():
     assert loss.kept.device.type == "meta"
 
 
+def rates(name, kept):
+    """Of the positives and of the negatives in what `kept` holds: for GMN their logarithms, for BCE, which mixes them, the mean loss."""
+    if name == "bce":
+        return (kept[0] / kept[1],) * 2
+    if name == "gmn":
+        return kept[0] - torch.log(kept[2]), kept[1] - torch.log(kept[3])
+    if name == "root_gmn":
+        return kept[0] / kept[2], kept[1] / kept[3]
+    tn, fp, fn, tp = kept[:4]
+    return tp / (tp + fn), tn / (tn + fp)
+
+
+@every_loss
+@pytest.mark.parametrize("decay", [0.5, 0.9, 0.99])
+def test_running_sums_keep_the_rate_of_a_class_however_long_it_is_absent(name, decay):
+    """The first output sees no positives for 3,000 batches, the second no negatives, the third no label at all."""
+    g, y, _ = batch(16, seed=5, outputs=3)
+    loss = MODULES[name](running=decay, per_output=True, reduction="none")
+    loss(g.float(), y)
+    of_1, of_0 = rates(name, loss.kept)
+    g = g.float().requires_grad_()
+    target = torch.tensor([0.0, 1.0, torch.nan]).expand(16, 3)
+    for number in range(1, 3_001):
+        with torch.set_grad_enabled(number % 20 == 0):
+            losses = loss(g, target)
+        assert torch.isfinite(losses).all()
+        if losses.requires_grad:
+            losses.sum().backward()  # added up, a gradient that is not finite stays so
+    assert torch.isfinite(g.grad).all()
+    still_of_1, still_of_0 = rates(name, loss.kept)
+    is_absent = [2] if name == "bce" else [0, 2]
+    torch.testing.assert_close(still_of_1[..., is_absent], of_1[..., is_absent], rtol=1e-3, atol=1e-3)
+    is_absent = [2] if name == "bce" else [1, 2]
+    torch.testing.assert_close(still_of_0[..., is_absent], of_0[..., is_absent], rtol=1e-3, atol=1e-3)
+
+
+@every_loss
+def test_running_sums_without_a_class_for_long_start_again_when_it_is_back(name):
+    """Exactly: what is left of the old ones is below rounding."""
+    g, y, _ = batch(seed=5)
+    loss, fresh = MODULES[name](running=0.5), MODULES[name](running=0.5)
+    loss(-g, y)
+    negatives = g[y == 0]
+    for _ in range(100):
+        loss(negatives, torch.zeros(len(negatives)))
+        fresh(negatives, torch.zeros(len(negatives)))
+    torch.testing.assert_close(value_and_gradient(loss, g, y), value_and_gradient(fresh, g, y), rtol=1e-12, atol=1e-15)
+
+
+@every_loss
+def test_running_of_zero_is_the_batch_alone(name):
+    g, y, _ = batch()
+    loss = MODULES[name](running=0.0)
+    loss(g, y)
+    negatives = g[y == 0]
+    labels = torch.zeros(len(negatives))
+    assert torch.equal(loss(negatives, labels), MODULES[name]()(negatives, labels))
+
+
+@every_loss
+@pytest.mark.parametrize("scale", [1e-25, 1e35])
+def test_the_scale_of_weights_does_not_matter(name, scale):
+    g, y, w = (part.float() for part in batch())
+    expected = value_and_gradient(MODULES[name](), g, y, w)
+    torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, scale * w), expected, rtol=1e-4, atol=1e-6)
+
+
 def test_weights_with_a_gradient_are_fine_where_none_is_taken():
     g, y, w = batch()
     with torch.no_grad():

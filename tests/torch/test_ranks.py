@@ -17,13 +17,14 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(not (dist.is_available() and dist.is_gloo_available()), reason="needs gloo")
 
 
-@pytest.mark.parametrize("world", [2, 4])
-def test_ddp_equals_one_process(world, tmp_path):
+@pytest.mark.parametrize(("world", "without_torchmetrics"), [(2, ""), (4, "1")])
+def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
     """Every loss; uneven shards; every positive on rank 0; a rank without examples; also micro-batches, the monitor and the sampler."""
     result = tmp_path / "errors.json"
     environment = {
         **os.environ,
         "DDP_RESULT": str(result),
+        "WITHOUT_TORCHMETRICS": without_torchmetrics,
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join([str(Path(astralearn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
     }

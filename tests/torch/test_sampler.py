@@ -38,6 +38,13 @@ def test_positives_are_dealt_out_evenly():
     assert max(counts) - min(counts) <= 1
 
 
+@pytest.mark.parametrize("batch_size", [2, 8])
+def test_where_nearly_all_are_positives_every_batch_has_a_negative(batch_size):
+    sampler = StratifiedBatchSampler(labels(100, 95), batch_size)
+    assert sampler.positives_per_batch == batch_size - 1
+    assert [sum(i >= 95 for i in batch) for batch in sampler] == [1] * 5
+
+
 def test_epochs_differ_and_seeds_repeat():
     sampler, same = (StratifiedBatchSampler(labels(), 10) for _ in range(2))
     first, second = list(sampler), list(sampler)
@@ -80,6 +87,7 @@ def test_labels_of_any_kind(kind):
             r"must be in \[1, batch_size=4\); found 4",
         ),
         (lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=0), r"must be in \[1, batch_size=4\); found 0"),
+        (lambda: StratifiedBatchSampler(labels(), 1), r"must be in \[1, batch_size=1\); found 1"),
         (lambda: StratifiedBatchSampler(torch.eye(3), 2), r"one per example; found shape \(3, 3\): .* pass e.g. labels.any\(1\)"),
         (lambda: StratifiedBatchSampler(1, 2), r"one per example; found shape \(\)"),
         (lambda: StratifiedBatchSampler(labels(), 4, num_replicas=2, rank=2), "rank must be in"),

@@ -45,7 +45,7 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         self._slopes: list[Any] = []
 
     def build(self, variables: Sequence[Any]) -> None:
-        if self.built:
+        if self.built or not variables:  # Keras builds optimizers of legacy .h5 files with none first
             return
         slopes, others = _split(variables, [is_slope(variable) for variable in variables])
         if not slopes:
@@ -91,7 +91,9 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         Beside them are kept the averages of 1 under the same decays, c₁ and c₂: m/c₁ and v/c₂ are without bias at every step.
         """
         like, kept = gradient, self._averages[self._slopes.index(self._var_key(variable))]
-        (beta, averages, gradient, rate), xp = few([read(variable), read(kept), gradient, read(self.slope_rate)])
+        # The rate has Keras's floatx, which a slope need not have, and TensorFlow multiplies no two dtypes.
+        rate = keras.ops.cast(read(self.slope_rate), gradient.dtype)
+        (beta, averages, gradient, rate), xp = few([read(variable), read(kept), gradient, rate])
         news = (gradient, gradient * gradient, 1.0, 1.0)
         lagging = [averages[row] + (1.0 - decay) * (new - averages[row]) for row, (new, decay) in enumerate(zip(news, DECAYS, strict=True))]
         m, v, c1, c2 = lagging

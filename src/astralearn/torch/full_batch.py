@@ -94,12 +94,14 @@ def _no_sync(model: nn.Module) -> contextlib.AbstractContextManager[Any]:
 
 @contextlib.contextmanager
 def _buffers_restored(model: nn.Module) -> Iterator[None]:
-    before = [buffer.clone() for buffer in model.buffers()]
+    """Afterwards the buffers are as before; those that first appear within stay as they are."""
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
     try:
         yield
     finally:
-        for buffer, saved in zip(model.buffers(), before, strict=True):
-            buffer.copy_(saved)
+        for name, buffer in model.named_buffers():
+            if name in before:
+                buffer.copy_(before[name])
 
 
 def _rewinder(batches: Iterable[Any]) -> Callable[[], None]:

@@ -9,10 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from astralearn.core import LOSSES
+from astralearn.core.curve import TINY, at_least
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import eager
 from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
+
+# To this total weight running sums of a class decay: below the rounding of any batch that holds the class, and far from the smallest
+# float32, near which ratios of sums lose their digits and reciprocals overflow.
+LEAST = 1e-20
 
 
 class SummedLossModule(nn.Module):
@@ -21,7 +26,7 @@ class SummedLossModule(nn.Module):
     Call it as `loss(logits, target)` or `loss(logits, target, sample_weight)`. logits: floating point, any shape (…), rebalanced by
     `ASTra` or not; probabilities cannot be told from logits, so pass none. target: 0 and 1 of the same shape, any real dtype; NaN
     and `ignore_index` mark missing labels, which count for nothing. sample_weight: finite and ≥ 0, broadcast to that shape;
-    it gets no gradient.
+    it gets no gradient. Weights matter relative to each other, within float32: soft counts below 1e-30 or above 1e38 give wrong losses.
 
     A batch without one of the classes counts as one correctly classified example of it: loss and gradient of the other class are
     finite and as useful as ever. A batch without any label has loss and gradient 0.
@@ -31,7 +36,8 @@ class SummedLossModule(nn.Module):
     process_group: adds the sums up over its ranks, so that the loss is that of the joined batch on every rank; `True` stands for
     the default group. Gradients are scaled for DDP, which averages them over ranks: after it they equal the joined batch's.
     running: None, or a decay in [0, 1) by which the sums of earlier training batches are kept. Then J is that of the decayed sums
-    and its gradient flows through the current batch alone: an approximation, for batches too small to hold both classes.
+    and its gradient flows through the current batch alone: an approximation, for batches too small to hold both classes. A class
+    keeps its last rate however long it is absent: its sums decay no further once their weight is down to `LEAST`.
     """
 
     name: str
@@ -61,7 +67,7 @@ class SummedLossModule(nn.Module):
 
     def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         g, y, weight = self.prepared(logits, target, sample_weight)
-        history = Memory(self) if self.running is not None and self.training else None
+        history = Memory(self) if self.running and self.training else None
         losses: Tensor = _Summed.apply(  # type: ignore[no-untyped-call]
             g, y, weight, self.name, self.axis(g), self.process_group, history
         )
@@ -175,7 +181,7 @@ class Memory:
         decay = float(owner.running or 0.0)
         before = _no_memory(name, sums[0]) if owner.kept is None else owner.kept.to(sums[0])
         *earlier, ages = before.unbind(0)
-        sums = SUMMED[name].add(_scaled(name, tuple(earlier), decay), sums, xp=eager)
+        sums = SUMMED[name].add(_decayed(name, tuple(earlier), decay), sums, xp=eager)
         age = 1.0 + decay * ages
         now = torch.stack([*sums, age])
         owner.kept = torch.where(torch.isfinite(now).all(0), now, before)
@@ -272,12 +278,33 @@ def _no_memory(name: str, of: Tensor) -> Tensor:
     return torch.stack([*_sums_of_nothing(name, of, axis=(0,)), torch.zeros_like(of)])  # dimension 0 is always summed over
 
 
-def _scaled(name: str, sums: Sums, factor: float) -> Sums:
-    """Every sum times a factor; those of GMN that are logarithms, plus its logarithm."""
-    if name != "gmn":
-        return tuple(factor * part for part in sums)
-    shift = torch.log(torch.tensor(max(factor, 1e-30), dtype=sums[0].dtype, device=sums[0].device))
-    return sums[0] + shift, sums[1] + shift, factor * sums[2], factor * sums[3], *sums[4:]
+def _decayed(name: str, sums: Sums, decay: float) -> Sums:
+    """Every sum times the decay, for each class as long as it weighs more than `LEAST`."""
+    if name == "bce":
+        left = _left(sums[1], decay)
+        return sums[0] * left, sums[1] * left
+    if name in ("gmn", "root_gmn"):
+        of_1, of_0, m1, m0, *depths = sums
+        left_of_1, left_of_0 = _left(m1, decay), _left(m0, decay)
+        return _part(name, of_1, m1, left_of_1), _part(name, of_0, m0, left_of_0), m1 * left_of_1, m0 * left_of_0, *depths
+    tn, fp, fn, tp = sums
+    left_of_0, left_of_1 = _left(tn + fp, decay), _left(fn + tp, decay)
+    return tn * left_of_0, fp * left_of_0, fn * left_of_1, tp * left_of_1
+
+
+def _left(total: Tensor, decay: float) -> Tensor:
+    """What a step leaves of sums of that total weight: the decay, but 1 from `LEAST` on."""
+    return torch.clamp(LEAST / total, decay, 1.0)
+
+
+def _part(name: str, of_class: Tensor, total: Tensor, left: Tensor) -> Tensor:
+    """A class's sum times `left`; GMN's is a logarithm.
+
+    That goes by way of the rate: ln `left`, added at every step, would be rounded the same way each time, and the rate would drift.
+    """
+    if name == "root_gmn":
+        return of_class * left
+    return (of_class - torch.log(at_least(total, TINY, eager))) + torch.log(at_least(total * left, TINY, eager))
 
 
 def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:

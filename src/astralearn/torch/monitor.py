@@ -70,16 +70,24 @@ class SoftConfusionMonitor(_Metric):
 
     def compute(self) -> dict[str, Tensor]:
         """fnr, fpr, e_ratio, g_mean, mcc of everything counted since the last reset, over all ranks."""
-        confusion = self.confusion()
+        # torchmetrics has added up the ranks' counts for this call, unless told not to.
+        confusion = SoftConfusion(*self.counts.unbind(0)) if self.is_torchmetric else self.confusion()
         return {name: getattr(confusion, name) for name in READINGS}
 
     def confusion(self) -> SoftConfusion:
-        """The counts themselves, with every reading that `SoftConfusion` has."""
-        counts = self.counts
-        if not self.is_torchmetric and dist.is_available() and dist.is_initialized():
-            counts = counts.clone()
+        """The counts themselves, over all ranks, with every reading that `SoftConfusion` has. Every rank must call it."""
+        return SoftConfusion(*self._counts_of_all_ranks().unbind(0))
+
+    def _counts_of_all_ranks(self) -> Tensor:
+        """As `compute` sees them: of this rank alone with torchmetrics' sync_on_compute=False."""
+        if self.is_torchmetric:
+            is_to_sync = self.sync_on_compute and not self._is_synced
+            with self.sync_context(dist_sync_fn=self.dist_sync_fn, should_sync=is_to_sync, should_unsync=is_to_sync):
+                return self.counts
+        counts = self.counts.clone()
+        if dist.is_available() and dist.is_initialized():
             dist.all_reduce(counts)
-        return SoftConfusion(*counts.unbind(0))
+        return counts
 
     def write(self, writer: Any, step: int, prefix: str = "") -> None:
         """The readings as scalars of a TensorBoard SummaryWriter, or of anything with its add_scalar."""

@@ -19,9 +19,9 @@ class StratifiedBatchSampler(Sampler[list[int]]):
     So the class proportions differ from the data's; GMN, being made of rates within each class, does not notice, BCE does.
 
     labels: 0 and 1, one per example: a tensor, or anything that NumPy makes an array of. batch_size: on each rank, positives included.
-    positives_per_batch: None takes the data's share of positives, at least 1. num_replicas, rank: taken from torch.distributed where
-    it is initialised. Every rank gets the same number of batches, no negative twice; call `set_epoch` as with
-    DistributedSampler to get another order in each epoch, here in any case. seed: the same on all ranks.
+    positives_per_batch: None takes the data's share of positives, but leaves room for at least one of either class. num_replicas, rank:
+    taken from torch.distributed where it is initialised. Every rank gets the same number of batches, no negative twice; call `set_epoch`
+    as with DistributedSampler to get another order in each epoch, here in any case. seed: the same on all ranks.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         if not len(self.positives) or not len(self.negatives):
             raise ValueError(f"labels must hold both classes; found {len(self.positives)} positives and {len(self.negatives)} negatives")
         if positives_per_batch is None:
-            positives_per_batch = max(1, round(batch_size * len(self.positives) / len(y)))
+            positives_per_batch = max(1, min(batch_size - 1, round(batch_size * len(self.positives) / len(y))))
         self.positives_per_batch = positives_per_batch
         if not 1 <= self.positives_per_batch < batch_size:
             raise ValueError(f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}")
