@@ -9,9 +9,10 @@ import torch
 BLOCK = 131_072
 
 
-def blocks(x: torch.Tensor) -> list[slice]:
-    """Slices of the first dimension; one slice of everything where blocks do not pay or shapes are being traced."""
-    if torch.compiler.is_compiling() or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * BLOCK:
+def blocks(x: torch.Tensor, times: int = 1) -> list[slice]:
+    """Slices of the first dimension, of `times` a block; one slice of everything where they do not pay or shapes are being traced."""
+    size = times * BLOCK
+    if torch.compiler.is_compiling() or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * size:
         return [slice(None)]
-    rows = max(1, BLOCK * x.shape[0] // x.numel())
+    rows = max(1, size * x.shape[0] // x.numel())
     return [slice(start, start + rows) for start in range(0, x.shape[0], rows)]
