@@ -14,7 +14,7 @@ from astralearn.boosting.objective import Objective
 from astralearn.boosting.slope_learner import SlopeLearner
 
 # Part of the curvature that all rows share under XGBoost. Of two children it builds the histogram of the one with less curvature, which
-# without sharing is often the larger one, full of sure negatives: a round then takes up to a sixth longer, for no better trees.
+# without sharing is often the larger one, full of sure negatives: a round then takes up to a fifth longer, for no better trees.
 SHARED = 2 / 3
 
 
