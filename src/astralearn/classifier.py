@@ -339,9 +339,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 weight = np.where(y == label, 0.0, weight)
         self._set_classes(y, weight, positive)
         self._warn_of_small_weights(weight)
-        if not self.standardize and np.abs(X).max() > FAR:
+        if not self.standardize and (reach := max(X.max(), -X.min())) > FAR:
             warnings.warn(
-                f"with standardize=False, features beyond ±{FAR:.0e} are taken there; X reaches {np.abs(X).max():.3g}. Scale it.",
+                f"with standardize=False, features beyond ±{FAR:.0e} are taken there; X reaches {reach:.3g}. Scale it.",
                 UserWarning,
                 stacklevel=4,
             )
