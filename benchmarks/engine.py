@@ -145,13 +145,14 @@ def b() -> None:
     one = functools.partial(torch_epochs, 100, validation=False)
     # The default has one more input, the distance, and 16 units.
     wide = functools.partial(one, features=FEATURES + 1, hidden=16)
+    narrow, default = "four narrow networks", "the default"
     trials = PARTS * len(ALPHAS)  # networks that choose alpha, on fewer rows and for half of the epochs
     trial = functools.partial(wide, sizes=(TRAINED_ON + POSITIVES[0] * (PARTS - 1) // PARTS, VALIDATION))
     cases: dict[str, tuple[Callable[[], float], str]] = {
         "one narrow network": (one, "**narrow, n_estimators=1"),
-        "four narrow networks": (lambda: 4 * one(), "**narrow"),
+        narrow: (lambda: 4 * one(), "**narrow"),
         "the default's four networks": (lambda: 4 * wide(), "alpha=2.0"),
-        f"the default: four, and {trials} that choose alpha": (lambda: 4 * wide() + trials / 2 * trial(), ""),
+        default: (lambda: 4 * wide() + trials / 2 * trial(), ""),
     }
     ratios = {}
     for name, (loop, options) in cases.items():
@@ -159,7 +160,8 @@ def b() -> None:
         ratios[name] = statistics.median(t / e for t, e in turns)
         torch_s, fit_s = (statistics.median(values) for values in zip(*turns, strict=True))
         print(f"(b) first fit, 2,000 epochs, compiling too, {name}: PyTorch {torch_s:.1f} s, ours {fit_s:.2f} s: {ratios[name]:.1f} times")
-    assert list(ratios.values())[-1] >= 8, "promised: at least 8 times"
+    print(f"    (the default: its four networks, and {trials} that choose alpha)")
+    assert min(ratios[narrow], ratios[default]) >= 8, "promised: at least 8 times"
 
 
 SCALE = """

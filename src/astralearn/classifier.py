@@ -387,7 +387,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             found = f"one class only: {self.classes_.tolist()}" if len(self.classes_) else "none with weight"
             raise ValueError(f"y must contain two classes to tell apart; found {found}")
-        if positive is not None and positive not in self.classes_:
+        if positive is not None and positive not in self.classes_.tolist():
             raise ValueError(
                 f"warm_start=True goes on with networks that tell {positive} from the rest, which y no longer has; found "
                 f"{self.classes_.tolist()}. Set warm_start=False to start anew."
