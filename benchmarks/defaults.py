@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from astralearn import ASTraClassifier, datasets
-from astralearn.cross_fitting import ALPHAS
+from astralearn.cross_fitting import ALPHA_WITH_ROOM, ALPHAS
 from astralearn.methods import DEFAULT, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
@@ -35,11 +35,13 @@ TESTED_PER_LEARNED = 1 / 4
 COLUMNS = ("problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp")
 CSV = Path(__file__).parent.parent / "docs" / "defaults.csv"
 
-# The default with its L2 fixed and without its latest piece, the clip; and what that consists of, one piece changed at a time.
-FIXED = "alpha = 2, no clip"
+# The default with its L2 fixed and without its latest pieces, the clip and the margin; and what that consists of, one piece changed at
+# a time.
+FIXED = "alpha = 2, no clip, no margin"
 CHANGES: dict[str, dict[str, Any]] = {
     FIXED: {},
     "with the clip": {"clip": 5.0},
+    "with the margin": {"margin": "auto"},
     "with GMN": {"loss": "gmn"},
     "with balanced BCE": {"loss": "bce", "class_weight": "balanced"},
     "with the plain sigmoid": {"activation": "sigmoid"},
@@ -51,7 +53,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "the paper's width": {"hidden_layer_sizes": None},
     "one network": {"n_estimators": 1},
 }
-VARIANTS = {name: {"alpha": 2.0, "clip": None, **change} for name, change in CHANGES.items()}
+VARIANTS = {name: {"alpha": 2.0, "clip": None, "margin": 0.0, **change} for name, change in CHANGES.items()}
 
 
 def methods(names: Sequence[str]) -> list[Method]:
@@ -197,7 +199,7 @@ def from_keel() -> list[datasets.Problem]:
 
 
 def fitted() -> None:
-    """Where each problem's slopes end, on the first fold, beside their limit; and in how many of the folds alpha is what."""
+    """Where each problem's slopes end, on the first fold, beside their limit; in how many of the folds alpha is what, and the margins."""
     for name in [*TABLE_1, *OTHERS]:
         problem = datasets.load(name)
         splits = make_splits(problem, repetitions=REPETITIONS)
@@ -206,8 +208,10 @@ def fitted() -> None:
         y = problem.y[splits[0].learn]
         limit = (np.sum(y == 0) / np.sum(y == 1)) ** models[0].slope_limit
         slopes = ", ".join(f"{b:.3f}" for b in models[0].slope_)
-        alphas = ", ".join(f"{alpha:g} in {sum(model.alpha_ == alpha for model in models)}" for alpha in ALPHAS)
-        print(f"{name}: slopes {slopes} of {limit:.3f}; alpha = {alphas} of {len(models)}", flush=True)
+        alphas = ", ".join(f"{alpha:g} in {sum(model.alpha_ == alpha for model in models)}" for alpha in (ALPHA_WITH_ROOM, *ALPHAS))
+        margins = [model.margin_ for model in models if model.margin_ > 0]
+        moved = f"margin {min(margins):.2f} to {max(margins):.2f} in {len(margins)}" if margins else "no margin"
+        print(f"{name}: slopes {slopes} of {limit:.3f}; alpha = {alphas} of {len(models)}; {moved}", flush=True)
 
 
 def easy() -> None:

@@ -128,7 +128,7 @@ from engine import rows, HIDDEN, POSITIVES, TRAIN
 from astralearn import ASTraClassifier
 import astralearn.engine.training
 X, y = rows(TRAIN, POSITIVES[0], 0)
-narrow = {"loss": "bce", "hidden_layer_sizes": HIDDEN, "alpha": 0.0, "clip": None, "distance": False}  # the loop's network
+narrow = {"loss": "bce", "hidden_layer_sizes": HIDDEN, "alpha": 0.0, "margin": 0.0, "clip": None, "distance": False}  # the loop's network
 def fit(**options):
     start = time.perf_counter()
     ASTraClassifier(random_state=0, **options).fit(X, y)
@@ -151,7 +151,7 @@ def b() -> None:
     cases: dict[str, tuple[Callable[[], float], str]] = {
         "one narrow network": (one, "**narrow, n_estimators=1"),
         narrow: (lambda: 4 * one(), "**narrow"),
-        "the default's four networks": (lambda: 4 * wide(), "alpha=2.0"),
+        "the default's four networks": (lambda: 4 * wide(), "alpha=2.0, margin=0.0"),
         default: (lambda: 4 * wide() + trials / 2 * trial(), ""),
     }
     ratios = {}
@@ -248,8 +248,8 @@ for name in ("ijcnn-971", "cod-763"):
     for loss in ("bce", "gmn"):
         for options in ({"epochs": 10_000, "learning_rate": 0.001}, {"epochs": 100, "solver": "lbfgs"}):
             start = time.perf_counter()
-            network = {"hidden_layer_sizes": None, "alpha": 0.0, "clip": None, "distance": False, "n_estimators": 1}  # the paper's
-            model = ASTraClassifier(loss, random_state=0, **network, **options).fit(X, y)
+            on_every_row = {"validation_fraction": 0.0, "selection": "last"}
+            model = ASTraClassifier.paper(loss, random_state=0, slope_limit=0.25, **on_every_row, **options).fit(X, y)
             seconds = time.perf_counter() - start
             last = model.history_["loss"][-1]
             print(f"(f) {name}, {loss}, {model.solver}: loss {last:.2e} after {model.n_iter_:,} in {seconds:.1f} s", flush=True)

@@ -35,7 +35,7 @@ def rare(n=400, positives=6, seed=0, features=3):
 
 
 def quick(**options):
-    return ASTraClassifier(**{"epochs": 60, "alpha": 2.0, "n_estimators": 2, "random_state": 0, **options})
+    return ASTraClassifier(**{"epochs": 60, "alpha": 2.0, "margin": 0.0, "n_estimators": 2, "random_state": 0, **options})
 
 
 @pytest.fixture(scope="module")
@@ -326,6 +326,74 @@ def test_warm_start_goes_on_with_the_alpha_that_was_chosen(monkeypatch):
     assert model.coefs_.tobytes() == through.coefs_.tobytes()
 
 
+def apart(n=600, positives=20):
+    """Classes with a wide gap between them."""
+    rng = np.random.default_rng(0)
+    y = np.r_[np.ones(positives, int), np.zeros(n - positives, int)]
+    return rng.normal(size=(n, 4)) + 8 * y[:, None], y
+
+
+def moving(**options):
+    return quick(**{"margin": "auto", "epochs": 200, **options})
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+def test_where_the_classes_lie_apart_the_boundary_moves_into_the_gap(solver):
+    X, y = apart()
+    model, still = moving(solver=solver).fit(X, y), quick(epochs=200, solver=solver).fit(X, y)
+    assert model.alpha_ == 2
+    assert model.coefs_.tobytes() == still.coefs_.tobytes()
+    assert still.margin_ == 0
+    assert 0 < model.margin_ < still.decision_function(X[y == 1]).min()
+    np.testing.assert_allclose(model.decision_function(X), still.decision_function(X) - model.margin_, rtol=1e-5, atol=1e-4)
+    np.testing.assert_array_equal(model.predict(X), y)
+    both = moving(solver=solver, alpha="auto").fit(X, y)
+    assert both.alpha_ == cross_fitting.ALPHA_WITH_ROOM
+    np.testing.assert_allclose(both.margin_, model.margin_, rtol=1e-3)
+
+
+def test_a_margin_may_be_given():
+    X, y = rare()
+    still = quick().fit(X, y)
+    for margin in (-1.5, 2.0):
+        moved = quick(margin=margin).fit(X, y)
+        assert moved.margin_ == margin
+        np.testing.assert_allclose(moved.decision_function(X), still.decision_function(X) - margin, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"activation": "sigmoid"}, {"slope_limit": 0.0}, {"margin": 0.0}, {"margin": 1.0}])
+def test_nothing_is_tried_where_nothing_is_to_be_chosen(options, monkeypatch):
+    monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("rows were left out"))
+    assert moving(**options).fit(*apart()).margin_ == options.get("margin", 0.0)
+
+
+def test_there_is_no_margin_where_classes_overlap_or_neither_is_rare():
+    assert moving().fit(*overlapping()).margin_ == 0
+    assert moving().fit(*rare(positives=1)).margin_ == 0
+    X, y = apart(positives=300)
+    np.testing.assert_allclose(moving().fit(X, y).margin_, 0, atol=1e-4)
+
+
+def test_the_margin_is_chosen_for_every_split_by_its_own_rows():
+    X, y = apart()
+    far = np.flatnonzero(y)[:12]
+    near = np.where((y == 1)[:, None], X - 7, X)
+    X, y = np.concatenate([X, near[y == 1]]), np.r_[y, np.ones(20, int)]
+    negatives = np.flatnonzero(y == 0)
+    splits = [(np.r_[far, negatives], []), (np.r_[negatives, np.arange(600, 620)], [])]
+    margins = [model.margin_ for model in moving().fit_many(X, y, splits)]
+    assert margins[0] > 0 == margins[1]
+    np.testing.assert_allclose(margins, [moving().fit(X[train], y[train]).margin_ for train, _ in splits], rtol=1e-3)
+
+
+def test_warm_start_keeps_the_margin(monkeypatch):
+    X, y = apart()
+    model = moving(warm_start=True).fit(X, y)
+    margin = model.margin_
+    monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("the margin was chosen anew"))
+    assert model.fit(X, y).margin_ == margin > 0
+
+
 @pytest.mark.parametrize("dump", [pickle.dumps, joblib.hash], ids=["pickle", "joblib"])
 def test_state_is_plain(dump, fitted):
     model, X, _ = fitted
@@ -414,7 +482,9 @@ def test_balanced_data_are_no_trouble():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "place"), [("2.0", r"epoch \d+ of 10000000"), ("'auto'", r"epoch \d+ of the trials that choose alpha")], ids=["fit", "trials"]
+    ("alpha", "place"),
+    [("2.0", r"epoch \d+ of 10000000"), ("'auto'", r"epoch \d+ of the trials that choose alpha and margin")],
+    ids=["fit", "trials"],
 )
 def test_ctrl_c_leaves_a_fitted_classifier(alpha, place):
     code = f"""
@@ -423,8 +493,8 @@ def test_ctrl_c_leaves_a_fitted_classifier(alpha, place):
         rng = np.random.default_rng(0)
         y = np.zeros(3000, int); y[:9] = 1
         X = rng.normal(size=(3000, 3)) + 2 * y[:, None]
-        model = ASTraClassifier(alpha={alpha}, epochs=10_000_000, random_state=0)
-        ASTraClassifier(alpha={alpha}, epochs=10_000, random_state=0).fit(X, y)  # compiles what the long fit runs
+        model = ASTraClassifier(alpha={alpha}, margin=0.0, epochs=10_000_000, random_state=0)
+        ASTraClassifier(alpha={alpha}, margin=0.0, epochs=10_000, random_state=0).fit(X, y)  # compiles what the long fit runs
         print("ready", flush=True)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -469,6 +539,7 @@ X_BAD, Y_BAD = rare()
         ({"epochs": 0}, X_BAD, Y_BAD, r"'epochs' parameter of ASTraClassifier must be an int in the range \[1, inf\)\. Got 0"),
         ({"tau_init": 0.7}, X_BAD, Y_BAD, r"'tau_init' parameter"),
         ({"alpha": "much"}, X_BAD, Y_BAD, r"'alpha' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'much'"),
+        ({"margin": "wide"}, X_BAD, Y_BAD, r"'margin' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'wide'"),
         ({}, X_BAD, Y_BAD[:-1], r"inconsistent numbers of samples: \[400, 399\]"),
         ({"selection": "fnr"}, X_BAD, Y_BAD, r'selection="fnr" needs validation rows: set validation_fraction'),
         ({"selection": "fnr", "validation_fraction": 0.3, "burn_in": 60}, X_BAD, Y_BAD, r"burn_in must be below epochs.*60 and 60"),

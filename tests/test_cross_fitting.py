@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_1samp
 
 from astralearn import cross_fitting
-from astralearn.cross_fitting import ALPHAS, GAIN, PARTS, best_alpha, clear_gain, trials
+from astralearn.cross_fitting import ALPHA_WITH_ROOM, ALPHAS, GAIN, PARTS, SURE, Choice, choice, clear_gain, margin, room, trials
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import View
 
@@ -107,7 +107,45 @@ def test_the_alpha_with_the_largest_clear_gain_is_the_best():
     g = np.where(y == 1, -2.0, -4.0)
     ways = {ALPHAS[0]: (0, 0.3), ALPHAS[1]: (2, 1), ALPHAS[2]: (1, 2)}
     for alpha, (second, third) in ways.items():
-        assert best_alpha([g, g + second * y, g + third * y], y, weight) == alpha
+        assert choice(ALPHAS, [g, g + second * y, g + third * y], [3.0] * 3, y, weight) == Choice(alpha, 0.0)
+
+
+def test_where_positives_have_room_there_is_a_margin_and_less_l2():
+    y, weight = np.r_[np.ones(8), np.zeros(200)], np.ones(208)
+    g = np.where(y == 1, np.linspace(7.0, 9.0, 208), -4.0)
+    moved = {slope: margin(room(g[:8], weight[:8]), slope) for slope in (2.0, 3.0)}
+    assert choice(ALPHAS, [g, g, g], [3.0, 2.0, 2.0], y, weight) == Choice(ALPHA_WITH_ROOM, moved[3.0])
+    assert choice([5.0], [g], [3.0], y, weight) == Choice(5.0, moved[3.0])
+    assert choice(ALPHAS, [g - 20 * y, g, g - 20 * y], [3.0, 2.0, 3.0], y, weight) == Choice(ALPHAS[1], moved[2.0])
+
+
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_one_more_positive_lies_within_the_room_as_often_as_it_says(n):
+    rng = np.random.default_rng(n)
+    drawn = rng.normal(1_000, 1, (20_000, n + 1))
+    within = [row[n] >= room(row[:n], np.ones(n)) for row in drawn]
+    assert np.mean(within) == pytest.approx(SURE, abs=0.003)
+
+
+def test_there_is_no_room_on_the_wrong_side_or_with_scattered_positives():
+    assert room(np.asarray([-8.0, -7.0, -8.0]), np.ones(3)) == 0
+    assert room(np.asarray([8.0, 30.0, 1.0]), np.ones(3)) == 0
+    assert room(np.full(3, 8.0), np.ones(3)) == 8
+
+
+def test_positives_with_weight_count_for_more():
+    g = np.r_[np.full(10, 6.0), np.full(10, 12.0)]
+    light, even, heavy = (room(g, np.r_[np.full(10, w), np.ones(10)]) for w in (0.1, 1.0, 10.0))
+    assert light > heavy
+    assert light > even
+    assert room(g, np.full(20, 4.0)) == pytest.approx(even)
+
+
+def test_the_margin_is_the_middle_of_the_gap():
+    for slope in (1.0, 2.5, 8.0):
+        begin, end = 6.0, -6.0 / slope
+        assert margin(6.0, slope) == pytest.approx((begin + end) / 2)
+    assert margin(6.0, 1.0) == 0
 
 
 logits = arrays(np.float64, 12, elements=st.floats(-1e4, 1e4))
@@ -121,6 +159,12 @@ def test_never_both_ways_and_never_over_itself(g, than, weight):
     assert gain == 0 or gain >= GAIN
     assert 0 in (gain, clear_gain(than, g, y, weight))
     assert clear_gain(g, g, y, weight) == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(logits, arrays(np.float64, 12, elements=st.floats(1e-3, 1e3)))
+def test_the_room_is_no_more_than_the_mean(g, weight):
+    assert 0 <= room(g, weight) <= max(0.0, np.average(g, weights=weight)) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])

@@ -24,6 +24,7 @@ from astralearn.class_costs import Costs, check_class_weight, costs_of, positive
 from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
 from astralearn.core.curve import TINY
 from astralearn.core.sigmoid import sigmoid
+from astralearn.cross_fitting import UNTRIED, Choice
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import FAR, View
@@ -77,7 +78,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None: a tenth of `epochs`.
     alpha : float or "auto"
         L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free. "auto": 2, or 32 or 128 where networks
-        that were trained without some rows judge these clearly better with it (`astralearn.cross_fitting`).
+        that were trained without some rows judge these clearly better with it, or 0.1 where a new positive would be found for certain
+        (`astralearn.cross_fitting`).
+    margin : float or "auto"
+        By how much the boundary moves towards the minority when training is done, in rebalanced logits; 0, as in the paper, leaves it
+        there. "auto": to the middle of the gap between the classes, where rows left out show one; 0 elsewhere and without a slope.
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
@@ -111,6 +116,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     minority_class_ : the label treated as positive.
     slope_, threshold_ : array (n_estimators,): what each network learned.
     alpha_ : float, the L2 that they were trained with.
+    margin_ : float, by how much the boundary was moved.
     n_iter_ : int, epochs run.
     history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at about 200 of them: "epoch", "loss",
         "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to
@@ -144,6 +150,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
         "burn_in": [Interval(Integral, 0, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "margin": [Interval(Real, None, None, closed="neither"), StrOptions({"auto"})],
         "sam_radius": [Interval(Real, 0, None, closed="left")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
@@ -174,6 +181,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         selection: str = "last",
         burn_in: int | None = None,
         alpha: float | str = "auto",
+        margin: float | str = "auto",
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,
@@ -200,6 +208,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.selection = selection
         self.burn_in = burn_in
         self.alpha = alpha
+        self.margin = margin
         self.sam_radius = sam_radius
         self.sam_on = sam_on
         self.standardize = standardize
@@ -223,6 +232,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             "hidden_layer_sizes": None,
             "slope_limit": None,
             "alpha": 0.0,
+            "margin": 0.0,
             "clip": None,
             "distance": False,
             "epochs": 10_000,
@@ -246,10 +256,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         seed = self._draw_seed()
         prepared = self._prepared(rows, None if validation is None else self._checked_validation(validation), seed)
         costs = self._costs(labels, rows.weight)
-        trained, alphas = self._train([prepared], [costs], [seed], None if earlier is None else self._resumed(earlier, prepared))
-        self._keep(prepared, trained, 0, alphas[0] if alphas else None)
+        trained, choices = self._train([prepared], [costs], [seed], None if earlier is None else self._resumed(earlier, prepared))
+        self._keep(prepared, trained, 0, choices[0] if choices else None)
         if trained.interrupted:
-            place = f"epoch {self.n_iter_} of {self.epochs}" if alphas else f"epoch {self.n_iter_} of the trials that choose alpha"
+            place = f"epoch {self.n_iter_} of " + (str(self.epochs) if choices else "the trials that choose alpha and margin")
             warnings.warn(
                 f"fit was interrupted at {place}; the classifier is fitted with what it had learned by then",
                 ConvergenceWarning,
@@ -296,15 +306,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             models.append(model)
         prepared = prepare_many(rows, parts, standardize=self.standardize, clip=self.clip, distance=self.distance)
         costs = [model._costs(labels[split[0]], rows.weight[split[0]]) for model, split in zip(models, splits, strict=True)]
-        trained, alphas = everything._train(prepared, costs, seeds, None)
+        trained, choices = everything._train(prepared, costs, seeds, None)
         if trained.interrupted:
             raise KeyboardInterrupt
         for i, model in enumerate(models):
-            model._keep(prepared[i], trained, i * self.n_estimators, alphas[i])
+            model._keep(prepared[i], trained, i * self.n_estimators, choices[i])
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """g of the averaged network: above 0 predicts `classes_[1]`, which is the minority unless that sorts first. Shape (rows,)."""
+        """g of the averaged network less `margin_`: above 0 predicts `classes_[1]`, the minority unless that sorts first. Shape (rows,)."""
         logit = self._minority_logit(X)
         return logit if self._minority_is_last() else -logit
 
@@ -472,8 +482,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(
         self, parts: list[Prepared], costs: list[Costs], seeds: list[int], states: list[dict[str, np.ndarray]] | None
-    ) -> tuple[Trained, list[float]]:
-        """The networks of every part, one part after the other, and each part's alpha; after Ctrl-C among the trials, theirs and none."""
+    ) -> tuple[Trained, list[Choice]]:
+        """The networks of every part, one part after the other, and what was chosen for each; after Ctrl-C among the trials, theirs and
+        nothing."""
         from astralearn.engine.training import compiling
 
         held_out = [cost.on(part.held_out) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
@@ -486,26 +497,37 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             validation=held_out or None,
             states=states,
         )
-        if self.alpha != "auto":
-            alphas = [float(self.alpha)] * len(parts)
-        elif states is not None:
-            alphas = [self.alpha_] * len(parts)
+        if states is not None:
+            choices = [self._given(Choice(self.alpha_, self.margin_))] * len(parts)
+        elif self.alpha != "auto" and (self.margin != "auto" or not self._has_slope()):
+            choices = [self._given(UNTRIED)] * len(parts)
         else:
-            alphas = []
+            choices = []
             with compiling(stack, self._settings()):
                 for part, cost, seed in zip(parts, costs, seeds, strict=True):
-                    alpha, trained = self._choose_alpha(part.train, cost, seed)
-                    alphas.append(alpha)
+                    choice, trained = self._choose(part.train, cost, seed)
+                    choices.append(self._given(choice))
                     if trained is not None and trained.interrupted:
                         return trained, []
-        return self._run(replace(stack, alpha=np.repeat(alphas, self.n_estimators)), self._settings()), alphas
+        alphas = np.repeat([choice.alpha for choice in choices], self.n_estimators)
+        return self._run(replace(stack, alpha=alphas), self._settings()), choices
 
-    def _choose_alpha(self, fold: Fold, cost: Costs, seed: int) -> tuple[float, Trained | None]:
-        """The alpha that rows left out ask for, and the networks that judged them, if any: all under the first alpha, then the others."""
-        alphas, trials = cross_fitting.ALPHAS, cross_fitting.trials(fold, seed)
+    def _has_slope(self) -> bool:
+        return self.activation == "astra" and self.slope_limit != 0
+
+    def _given(self, choice: Choice) -> Choice:
+        """The choice, but for what the caller settled."""
+        return Choice(
+            choice.alpha if self.alpha == "auto" else float(self.alpha), choice.margin if self.margin == "auto" else float(self.margin)
+        )
+
+    def _choose(self, fold: Fold, cost: Costs, seed: int) -> tuple[Choice, Trained | None]:
+        """What rows left out ask for, and the networks that judged them, if any: all under the first alpha, then the others."""
+        alphas = cross_fitting.ALPHAS if self.alpha == "auto" else (float(self.alpha),)
+        trials = cross_fitting.trials(fold, seed)
         n = len(trials)
         if n == 0:
-            return alphas[0], None
+            return UNTRIED, None
         stack = self._stack(
             [(trial.train, cost) for trial in trials], [*range(n)] * len(alphas), [[seed, k, 0] for k in range(n)] * len(alphas)
         )
@@ -515,11 +537,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             "trials",
         )
         rows = [trial.left_out for trial in trials]
-        judged = [
-            np.concatenate([self._judged(of, trained, first + k) for k, of in enumerate(rows)]) for first in range(0, n * len(alphas), n)
-        ]
+        starts = range(0, n * len(alphas), n)
+        judged = [np.concatenate([self._judged(of, trained, start + k) for k, of in enumerate(rows)]) for start in starts]
+        slopes = [_mean_slope(trained.slope[start : start + n]) if self._has_slope() else 1.0 for start in starts]
         y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
-        return cross_fitting.best_alpha(judged, y, weight), trained
+        return cross_fitting.choice(alphas, judged, slopes, y, weight), trained
 
     def _judged(self, rows: Fold, trained: Trained, k: int) -> np.ndarray:
         """g of the k-th network alone."""
@@ -576,8 +598,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             n_jobs = joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
             return train(stack, settings, n_jobs=n_jobs, progress=progress)
 
-    def _keep(self, prepared: Prepared, trained: Trained, start: int, alpha: float | None) -> None:
-        """Fitted state from the networks start … start + n_estimators of the stack; alpha: None where they are of interrupted trials."""
+    def _keep(self, prepared: Prepared, trained: Trained, start: int, choice: Choice | None) -> None:
+        """Fitted state from the networks start … start + n_estimators of the stack; choice: None where they are of interrupted trials."""
         stack = slice(start, start + self.n_estimators)
         begun = trained.n_epochs[stack] > 0
         kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
@@ -590,7 +612,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
-        self.alpha_ = cross_fitting.ALPHAS[0] if alpha is None else alpha
+        self.alpha_, self.margin_ = self._given(UNTRIED) if choice is None else choice
         self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
@@ -599,7 +621,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = {name: np.mean([history[name][:length] for history in histories], axis=0) for name in names}
         fold = prepared.train
         self.prior_shift_ = _prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
-        self._state = None if alpha is None else [state._asdict() for state in trained.states[stack]]
+        self._state = None if choice is None else [state._asdict() for state in trained.states[stack]]
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])
@@ -610,15 +632,20 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self._average(X)
 
     def _average(self, X: np.ndarray) -> np.ndarray:
-        """g at the networks' mean logit and mean slope (in logarithms): the minority above 0."""
+        """g at the networks' mean logit and mean slope, less the margin: the minority above 0."""
         view = View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
         architecture = Architecture(view.n_inputs, self.hidden_layer_sizes_)
-        b = np.exp(np.mean(np.log(self.slope_))).astype(X.dtype)
+        b = np.asarray(_mean_slope(self.slope_), X.dtype)
         g = np.empty(len(X), X.dtype)
         for start in range(0, len(X), BLOCK):  # the warp's temporaries, for all rows at once, would outweigh the rows
             x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], view)
-            g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np)
+            g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np) - self.margin_
         return g
+
+
+def _mean_slope(slopes: np.ndarray) -> float:
+    """Their geometric mean."""
+    return float(np.exp(np.mean(np.log(slopes))))
 
 
 class _Earlier(NamedTuple):

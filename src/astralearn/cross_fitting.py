@@ -1,7 +1,8 @@
-"""How much L2 a problem wants, asked of the rows themselves: networks trained without some rows judge these, under more and less of it.
+"""How much L2 a problem wants, and where its boundary belongs, asked of the rows: networks trained without some of them judge these.
 
-Where the classes can be told apart, little L2 draws the boundary finely. Where they overlap, a network with little of it fences in the
-few positives that it has seen and finds no others. Which of the two it is shows in rows that were left out, and in no others.
+Where the classes can be told apart, little L2 draws the boundary finely, and the positives need no large allowance. Where they overlap, a
+network with little L2 fences in the few positives that it has seen and finds no others. Which of the two it is shows in rows that were
+left out, and in no others.
 """
 
 from __future__ import annotations
@@ -17,11 +18,23 @@ from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.rows import Fold
 
 ALPHAS = 2.0, 32.0, 128.0  # the first, unless another is clearly better
+ALPHA_WITH_ROOM = 0.1  # in place of the first where left-out positives have room
 PARTS = 5
 TRAINED_ON = 2_000  # rows of a class in one trial, at most: enough to tell one alpha from another
 JUDGED = 20_000  # rows of a class in all trials, at most
 GAIN = 1 / 8  # what counts as better, at least: see `clear_gain`
 QUANTILE = 0.9  # of Student's t: chance reaches that in one of ten problems
+SURE = 0.99  # the chance that a new positive lies within the room
+
+
+class Choice(NamedTuple):
+    """What rows left out ask for: L2, and how far the boundary moves towards the minority, in rebalanced logits."""
+
+    alpha: float
+    margin: float
+
+
+UNTRIED = Choice(ALPHAS[0], 0.0)
 
 
 class Trial(NamedTuple):
@@ -51,10 +64,36 @@ def trials(fold: Fold, seed: int) -> list[Trial]:
     return found
 
 
-def best_alpha(judged: Sequence[np.ndarray], y: np.ndarray, weight: np.ndarray) -> float:
-    """Of ALPHAS, the one with the largest clear gain over the first. judged: rebalanced logits of the same rows under each of them."""
+def choice(alphas: Sequence[float], judged: Sequence[np.ndarray], slopes: Sequence[float], y: np.ndarray, weight: np.ndarray) -> Choice:
+    """The alpha with the largest clear gain over the first of several; where none has one and there is room, ALPHA_WITH_ROOM.
+
+    judged: rebalanced logits of the same rows under each of the alphas. slopes: what networks had learned under each.
+    """
     gains = [0.0, *(clear_gain(g, judged[0], y, weight) for g in judged[1:])]
-    return ALPHAS[int(np.argmax(gains))]
+    best = int(np.argmax(gains))
+    of_positives = room(judged[best][y == 1], weight[y == 1])
+    alpha = ALPHA_WITH_ROOM if len(alphas) > 1 and best == 0 and of_positives > 0 else alphas[best]
+    return Choice(alpha, margin(of_positives, slopes[best]))
+
+
+def room(g: np.ndarray, weight: np.ndarray) -> float:
+    """How far on the right side of the boundary a new positive would lie, too: the lower prediction limit for one more of the rebalanced
+    logits g (n,) of left-out positives, mean − t·√(s² + s²/n) with Student's t for SURE; 0 where that is on the wrong side.
+
+    >>> round(room(np.asarray([7.0, 8.0, 9.0, 8.0, 7.5, 8.5]), np.ones(6)), 2)
+    5.43
+    """
+    mean, of_mean = _mean_and_variance(g, weight)
+    of_one = float(weight @ np.square(g - mean)) / float(weight.sum()) * len(g) / (len(g) - 1)
+    return max(0.0, mean - float(stdtrit(len(g) - 1, SURE)) * float(np.sqrt(of_one + of_mean)))
+
+
+def margin(room: float, slope: float) -> float:
+    """By how much to move the boundary, in rebalanced logits: to the middle of the gap between the classes, room·(1 − 1/b)/2.
+
+    A slope b gives the positives b times the negatives' margin. So where positives begin at `room`, the negatives end at −room/b.
+    """
+    return room * (1.0 - 1.0 / slope) / 2.0
 
 
 def clear_gain(g: np.ndarray, than: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
