@@ -126,7 +126,7 @@ import time, numpy as np, sys
 sys.path.insert(0, "benchmarks")
 from engine import rows, HIDDEN, POSITIVES, TRAIN
 from astralearn import ASTraClassifier
-import astralearn.engine.training
+import astralearn.engine.training, sklearn.callback  # what a first fit would import
 X, y = rows(TRAIN, POSITIVES[0], 0)
 narrow = {"loss": "bce", "hidden_layer_sizes": HIDDEN, "alpha": 0.0, "margin": 0.0, "clip": None, "distance": False}  # the loop's network
 def fit(**options):
