@@ -88,12 +88,12 @@ def room(g: np.ndarray, weight: np.ndarray) -> float:
     return max(0.0, mean - float(stdtrit(len(g) - 1, SURE)) * float(np.sqrt(of_one + of_mean)))
 
 
-def margin(room: float, slope: float) -> float:
-    """By how much to move the boundary, in rebalanced logits: to the middle of the gap between the classes, room·(1 − 1/b)/2.
+def margin(begin: float, slope: float) -> float:
+    """By how much to move the boundary, in rebalanced logits: to the middle of the gap between the classes, begin·(1 − 1/b)/2.
 
-    A slope b gives the positives b times the negatives' margin. So where positives begin at `room`, the negatives end at −room/b.
+    A slope b gives the positives b times the negatives' margin. So where the positives begin, the negatives end at −begin/b.
     """
-    return room * (1.0 - 1.0 / slope) / 2.0
+    return begin * (1.0 - 1.0 / slope) / 2.0
 
 
 def clear_gain(g: np.ndarray, than: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
