@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -86,7 +87,7 @@ def test_brackets_in_data_are_text_not_markup(cheap, tmp_path, capsys):
 
 
 def test_records_stay_in_the_cache_until_the_table_is_printed(cheap, table, tmp_path, monkeypatch):
-    def broken(table):
+    def broken(table, *, has_bold):
         raise RuntimeError("nobody has seen the table")
 
     monkeypatch.setattr(report, "to_rich", broken)
@@ -149,7 +150,7 @@ def write(tmp_path, text, name="t.csv"):
         ("a,t\n1,0\n", ["--target", "fraud"], 4, "no column 'fraud'; there are 'a', 't'"),
         ("a,t\n1,0\n", [], 4, "which column is to be predicted? Say --target COLUMN; there are 'a', 't'"),
         ("a,t\n1,0\n2,0\n", ["--target", "t"], 5, "'t' has only one value, '0' (2)"),
-        ("a,t\n1,0\n2,1\n3,2\n", ["--target", "t"], 5, "choose the positive one with --positive VALUE"),
+        ("a,t\n1,0\n2,1\n3,2\n", ["--target", "t"], 5, "choose the positive one (positive=, on the command line --positive VALUE)"),
         ("a,t\n" + "1,0\n" * 20 + "2,1\n" * 3, ["--target", "t"], 6, "ask for at most 3 folds (--folds 3), or test each positive once"),
         ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t"], 6, "at least two are needed"),
         ("", ["--target", "t"], 7, "cannot be read: No columns to parse from file"),
@@ -194,7 +195,7 @@ def test_a_folder_that_cannot_be_written(cheap, table, tmp_path, capsys, monkeyp
     assert code == 9
     assert err.startswith(f"astralearn: {tmp_path / 'taken'}")
     assert "cannot be written (" in err
-    assert "use another --out" in err
+    assert "use another path (--out)" in err
 
 
 def test_an_artefact_that_cannot_be_written(cheap, table, tmp_path, capsys):
@@ -211,7 +212,7 @@ def test_another_study_in_the_folder_is_refused(cheap, table, tmp_path, capsys):
     assert ran(capsys, *arguments, 1)[0] == 0
     code, _, err = ran(capsys, *arguments, 2)
     assert code == 9
-    assert "holds another study: its repetitions is 1, now it is 2. Use another --out" in err
+    assert "holds another study: its repetitions is 1, now it is 2. Use another path (--out)" in err
 
 
 def test_an_interruption_says_how_to_resume(cheap, table, tmp_path, capsys, monkeypatch):
@@ -382,3 +383,37 @@ def test_version(capsys):
 def test_python_m_astralearn():
     said = subprocess.run([sys.executable, "-m", "astralearn", "--help"], check=True, capture_output=True, text=True).stdout
     assert said.startswith("usage: astralearn")
+
+
+def test_other_data_need_another_folder(tmp_path, capsys):
+    for name in ("cards", "more"):
+        rows = np.random.default_rng(0).normal(size=(60, 2))
+        lines = [f"{a},{b},{int(i < 6)}" for i, (a, b) in enumerate(rows)]
+        (tmp_path / f"{name}.csv").write_text("a,b,fraud\n" + "\n".join(lines))
+    command = ["--target", "fraud", "--methods", "logistic", "--repetitions", "1", "--jobs", "1", "--out", str(tmp_path / "out")]
+    assert cli.main(["compare", str(tmp_path / "cards.csv"), *command]) == 0
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert cli.main(["compare", str(tmp_path / "more.csv"), *command]) == 9
+    assert "holds a comparison on cards; this one is on more. Use another --out" in capsys.readouterr().err
+    assert (tmp_path / "out" / "report.md").read_text() == report
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere file names are text")
+def test_a_file_name_may_be_bytes_of_another_encoding(tmp_path, capsys):
+    path = os.fsdecode(bytes(tmp_path) + b"/caf\xe9.csv")
+    Path(path).write_text("a,fraud\n" + "\n".join(f"{i % 7},{int(i < 6)}" for i in range(60)))
+    assert cli.main(["compare", path, "--target", "fraud", "--methods", "logistic", "--repetitions", "1", "--jobs", "1"]) == 0
+    assert "caf\N{REPLACEMENT CHARACTER}: 6 positives" in capsys.readouterr().out
+
+
+def test_without_bold_winners_have_an_asterisk(capsys):
+    assert cli.main(["compare", "--methods", "logistic", "--repetitions", "1", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "*: best, or not distinguishable" in out
+    assert re.search(r"logistic +0\.\d+ \(0\.\d+\)\*", out)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--repetitions", "0"), ("--folds", "1"), ("--epochs", "0")])
+def test_numbers_that_cannot_be_name_their_option(option, value, capsys):
+    assert cli.main(["compare", option, value]) == 2
+    assert f"{option} must be at least" in capsys.readouterr().err

@@ -102,12 +102,12 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "--methods", metavar="LIST", default="all", help="comma-separated: names, ladder, trees, rivals, all (default: all)"
     )
-    compare.add_argument("--folds", type=int, default=5)
+    compare.add_argument("--folds", type=int, default=5, help="parts that are tested in turn (default: 5)")
     compare.add_argument(
         "--leave-one-positive-out", action="store_true", help="as many folds as positives: each is tested once a repetition"
     )
-    compare.add_argument("--repetitions", type=int, default=5)
-    compare.add_argument("--epochs", type=int, help="of the networks (default: the classifier's)")
+    compare.add_argument("--repetitions", type=int, default=5, help="of all folds, drawn anew (default: 5)")
+    compare.add_argument("--epochs", type=int, help="of the networks (default: 500 for ASTraClassifier, 1,000 for the others)")
     _shared(compare)
     compare.set_defaults(command=_compare)
 
@@ -129,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
 def _shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where tables, figures and the study's file go")
     parser.add_argument("--jobs", type=int, default=-1, help="processes at once (default: one per core)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="decides folds and fits (default: 0)")
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -146,8 +146,9 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     from astralearn.study.encoding import described
 
     _check(options)
-    if options.epochs is not None and options.epochs < 1:
-        raise ValueError(f"--epochs must be at least 1; found {options.epochs}")
+    for name, value, least in (("--epochs", options.epochs, 1), ("--repetitions", options.repetitions, 1), ("--folds", options.folds, 2)):
+        if value is not None and value < least:
+            raise ValueError(f"{name} must be at least {least}; found {value}")
     problem = _problem(options)
     folds = problem.positives if options.leave_one_positive_out else options.folds
     methods, absent = choose(_names(options.methods), epochs=options.epochs)
@@ -156,6 +157,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     for note in [*problem.notes, *described(problem.X), *absent]:
         console.print(f"note: {note}", soft_wrap=True)
     path, is_kept = _study_path(options.out, plan)
+    if is_kept:
+        _check_folder(path, problem.name)
     records = _run(plan, path, options, console)
     if is_kept:
         places = {name: place for place, name in enumerate(NAMES)}
@@ -166,7 +169,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if is_kept:
         sentences = list(advice.sentences) if advice else []
         written = _write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name)
-    console.print(to_rich(table))
+    console.print(to_rich(table, has_bold=console.is_terminal))
     for text in (advice, written):
         if text:
             console.print(f"\n{text}")
@@ -189,14 +192,14 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     if unknown:
         raise ValueError(f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}")
     problems = [load(name) for name in names]
-    console.print(to_rich(first := data_table(problems)))
+    console.print(to_rich(first := data_table(problems), has_bold=console.is_terminal))
     plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
     path = out / STUDY_FILE
     records = _run(plan, path, options, console)
     second, advice = results_table(records), recommendations(records)
     shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
     written = _write(out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
-    console.print(to_rich(second))
+    console.print(to_rich(second, has_bold=console.is_terminal))
     for text in [*advice, written]:
         console.print(f"\n{text}")
     return 0
@@ -234,7 +237,8 @@ def _problem(options: argparse.Namespace) -> Problem:
         raise MissingColumnError(
             f"which column is to be predicted? Say --target COLUMN; there are {', '.join(map(repr, frame.columns[:20]))}"
         )
-    return problem_from_frame(frame, options.target, name=path.name.split(".")[0], positive=options.positive)
+    name = os.fsencode(path.name.split(".")[0]).decode("utf-8", "replace")  # SQLite and terminals take no bytes of another encoding
+    return problem_from_frame(frame, options.target, name=name, positive=options.positive)
 
 
 def _names(listed: str) -> list[str]:
@@ -247,6 +251,15 @@ def _study_path(out: Path | None, plan: Plan) -> tuple[Path, bool]:
         return out / STUDY_FILE, True
     name = hashlib.sha256(repr(sorted(plan.settings().items())).encode()).hexdigest()[:16]
     return cache_folder() / "studies" / f"{name}.sqlite", False
+
+
+def _check_folder(path: Path, problem: str) -> None:
+    """A folder's report and figures are of one problem."""
+    from astralearn.study import MismatchError, problems_in
+
+    others = [name for name in problems_in(path) if name != problem] if path.is_file() else []
+    if others:
+        raise MismatchError(f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. Use another --out.")
 
 
 def _run(plan: Plan, path: Path, options: argparse.Namespace, console: Console) -> list[Record]:

@@ -136,3 +136,18 @@ def test_a_redrawn_problem_draws_its_sizes_anew_for_each_seed(redraw, negatives)
         assert Y[rows].sum() == 4
     assert len({tuple(rows[Y[rows] == 1]) for rows in draws}) > 20
     np.testing.assert_array_equal(problem.draw(7), problem.draw(7))
+
+
+@pytest.mark.parametrize("positive", [1, 1.0, "1", "1.0", True, np.int64(1)])
+def test_a_positive_may_be_the_value_or_its_text(positive):
+    frame = pd.DataFrame({"a": range(6), "t": [0, 0, 1, 1, 1, 1]})
+    problem = problem_from_frame(frame, "t", name="p", positive=positive)
+    assert problem.labels == ("0", "1")
+    assert problem.y.tolist() == [0, 0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("values", [[0, 0, 1, 1], [1, 1, 0, 0]])
+def test_of_two_equally_frequent_values_the_last_is_positive_and_that_is_said(values):
+    problem = problem_from_frame(pd.DataFrame({"a": range(4), "t": values}), "t", name="p")
+    assert problem.y.tolist() == values
+    assert problem.notes == ("both values of 't' occur 2 times; '1', which sorts last, is taken for the positive one",)

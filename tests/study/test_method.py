@@ -42,3 +42,11 @@ def test_identity_has_no_addresses():
 
     assert " at 0x" not in fresh()
     assert fresh() == fresh()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "found"), [(LogisticRegression, r"found .*: write LogisticRegression\(\)"), ("mine", "found 'mine'")]
+)
+def test_an_estimator_is_an_instance(estimator, found):
+    with pytest.raises(TypeError, match=f"m: estimator must be an instance of a scikit-learn classifier; {found}"):
+        Method("m", estimator)

@@ -49,7 +49,7 @@ def test_settings_may_grow_but_not_change(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         store.agree({"folds": "5"})
         store.agree({"folds": "5", "method GMN": "x"})
-        with pytest.raises(MismatchError, match=r"its method GMN is x, now it is y\. Use another --out"):
+        with pytest.raises(MismatchError, match=r"its method GMN is x, now it is y\. Use another path \(--out\)"):
             store.agree({"method GMN": "y", "seed": "1"})
         store.agree({"seed": "2"})  # the refused call has stored nothing
 
@@ -67,7 +67,7 @@ def test_settings_may_grow_but_not_change(tmp_path):
 def test_only_what_differs_between_methods_is_said(tmp_path, before, now, change):
     with Store(tmp_path / "s.sqlite") as store:
         store.agree({"method GMN": before})
-        with pytest.raises(MismatchError, match=f"its method GMN {change} Use another --out"):
+        with pytest.raises(MismatchError, match=f"its method GMN {change} Use another path"):
             store.agree({"method GMN": now})
 
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_written_is_not_in_use(tmp_path, name):
     (tmp_path / "out").write_text("a file where the folder should be")
     (tmp_path / "taken.sqlite").mkdir()
     (tmp_path / "locked.sqlite.lock").mkdir()
-    with pytest.raises(StudyError, match=rf"{name} cannot be written \(.+\): use another --out") as caught:
+    with pytest.raises(StudyError, match=rf"{name} cannot be written \(.+\): use another path \(--out\)") as caught:
         Store(tmp_path / name)
     assert not isinstance(caught.value, InUseError)
 

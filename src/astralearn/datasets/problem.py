@@ -71,8 +71,9 @@ class Problem:
         return np.sort(np.concatenate(kept))
 
 
-def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive: str | None = None) -> Problem:
-    """The rarer value of `target` becomes 1, or the value `positive` against all others.
+def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive: object = None) -> Problem:
+    """The rarer value of `target` becomes 1 (of two equally frequent ones, that which sorts last), or the value `positive`, itself or
+    as text, against all others.
 
     Column names become text. Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X
     stays a data frame, in which columns of nothing but ISO dates (2024-12-31, with or without a time) are dates.
@@ -122,24 +123,37 @@ def _typed(column: pd.Series) -> pd.Series:
         return column
 
 
-def _minority(labels: pd.Series, target: str, positive: str | None, notes: list[str]) -> str:
+def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]) -> str:
     counts = labels.value_counts()
     values = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items()) + _more(len(counts) - 10) or "none at all"
     values = "; ".join([values, *notes])
     if len(counts) < 2:
         raise NotTwoClassesError(f"{target!r} has only one value, {values}: two classes are needed to compare methods")
     if positive is not None:
-        if positive not in counts.index:
+        found = [text for text in _spellings(positive) if text in counts.index]
+        if not found:
             raise NotTwoClassesError(f"{target!r} never has the value {positive!r}; it has {values}")
-        return positive
+        return found[0]
     if len(counts) > 2:
-        raise NotTwoClassesError(f"{target!r} has {len(counts)} values, {values}: choose the positive one with --positive VALUE")
-    return str(counts.index[-1])
+        choose = "choose the positive one (positive=, on the command line --positive VALUE)"
+        raise NotTwoClassesError(f"{target!r} has {len(counts)} values, {values}: {choose}")
+    if counts.iloc[0] > counts.iloc[1]:
+        return str(counts.index[-1])
+    last = str(max(counts.index))
+    notes.append(f"both values of {target!r} occur {counts.iloc[0]} times; {last!r}, which sorts last, is taken for the positive one")
+    return last
 
 
 def _as_text(value: object) -> str:
     """1.0 and 1 are one label, "1", so that --positive finds it however the file was read."""
     return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
+
+
+def _spellings(positive: object) -> list[str]:
+    """How a label that was asked for may stand among the texts."""
+    text = _as_text(positive)
+    whole = re.fullmatch(r"(-?\d+)\.0*", text)
+    return [text, *([whole[1]] if whole else []), *([str(int(positive))] if isinstance(positive, bool) else [])]
 
 
 def _more(count: int) -> str:

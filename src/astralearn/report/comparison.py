@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from astralearn.datasets.problem import Problem
-from astralearn.report.tables import Cell, Table
+from astralearn.report.tables import BOLD, Cell, Table
 from astralearn.study import Record, Summary, by_method, standings, summarise, what_n_is
 
 COLUMNS = ("method", "G-Mean", "MCC", "found", "95%", "FPR", "AP", "fit")
@@ -55,6 +55,6 @@ def _row(s: Summary, *, is_best_g_mean: bool, is_best_mcc: bool) -> list[Cell | 
 
 def _notes() -> list[str]:
     return [
-        "Bold: best, or not distinguishable from the best (p > 0.05). G-Mean and MCC: mean (standard deviation) over folds. "
+        f"{BOLD} best, or not distinguishable from the best (p > 0.05). G-Mean and MCC: mean (standard deviation) over folds. "
         "found: positives found of those tested, pooled, with Wilson's 95% interval, which takes tests for independent."
     ]

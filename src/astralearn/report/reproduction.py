@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from astralearn.datasets.problem import Problem
 from astralearn.report.comparison import failures
-from astralearn.report.tables import Cell, Table
+from astralearn.report.tables import BOLD, Cell, Table
 from astralearn.study import Record, by_method, recommend, standings, summarise
 from astralearn.study.paper import METHODS, TABLE_1, TABLE_2, TRIALS, Published
 from astralearn.study.scores import SCORES
@@ -72,6 +72,6 @@ def _notes(records: Sequence[Record], inside: int, cells: int) -> list[str]:
         f"{inside} of {cells} means lie inside the published mean's 95% interval (✓). "
         f"Ours: n = {folds} folds. Published: taken as n = {TRIALS}, since the printed deviations are those of {TRIALS} "
         "yes-or-no trials; intervals are Wilson's for hits, otherwise Student's from the printed deviation.",
-        "Bold: best, or not distinguishable from it (corrected resampled t-test, p > 0.05).",
+        f"{BOLD} best, or not distinguishable from it (corrected resampled t-test, p > 0.05).",
         *failures(summaries),
     ]

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+    from rich.text import Text
+
+BOLD, ASTERISK = "Bold:", "*:"  # how a note begins that says what winners are, and how it does where none can be bold
 
 LATEX_SPECIALS = {
     "\\": r"\textbackslash{}",
@@ -62,15 +65,16 @@ class Table:
         return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
 
 
-def to_rich(table: Table) -> RichTable:
-    """For the terminal, within 80 columns where the cells allow it; winners in bold."""
+def to_rich(table: Table, *, has_bold: bool = True) -> RichTable:
+    """For the terminal, within 80 columns where the cells allow it; winners in bold, or marked by an asterisk where there is none."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
     # Text, since rich takes brackets in a string for markup.
     title = Text(table.title, style="table.title")
     drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    drawn.caption, drawn.caption_justify = Text("\n".join(table.notes), style="table.caption") if table.notes else None, "left"
+    notes = table.notes if has_bold else [note.replace(BOLD, ASTERISK) for note in table.notes]
+    drawn.caption, drawn.caption_justify = Text("\n".join(notes), style="table.caption") if notes else None, "left"
     dropped = int(table.sections)
     for place, name in enumerate(table.columns[dropped:], start=dropped):
         drawn.add_column(Text(name), justify="left" if place < table.left else "right", no_wrap=True)
@@ -79,8 +83,16 @@ def to_rich(table: Table) -> RichTable:
         if table.sections and row[0].text != section:
             section = row[0].text
             drawn.add_row(Text(section, style="italic"))
-        drawn.add_row(*(Text(cell.text, style="bold green" if cell.bold else "") for cell in row[dropped:]))
+        drawn.add_row(*(_drawn(cell, has_bold) for cell in row[dropped:]))
     return drawn
+
+
+def _drawn(cell: Cell, has_bold: bool) -> Text:
+    from rich.text import Text
+
+    if has_bold:
+        return Text(cell.text, style="bold green" if cell.bold else "")
+    return Text(cell.text + ("*" if cell.bold else ""))
 
 
 def to_markdown(table: Table) -> str:

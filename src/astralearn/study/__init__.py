@@ -12,7 +12,7 @@ from astralearn.study.run import Plan, Progress, every_method, kept, run, versio
 from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
 from astralearn.study.splits import Split, make_splits
-from astralearn.study.store import InUseError, MismatchError, StudyError, read_histories, read_records, read_sessions
+from astralearn.study.store import InUseError, MismatchError, StudyError, problems_in, read_histories, read_records, read_sessions
 
 __all__ = [
     "InUseError",
@@ -36,6 +36,7 @@ __all__ = [
     "holm",
     "kept",
     "make_splits",
+    "problems_in",
     "read_histories",
     "read_records",
     "read_sessions",

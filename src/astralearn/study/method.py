@@ -27,6 +27,9 @@ class Method:
     validates: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
+            hint = f": write {self.estimator.__name__}()" if isinstance(self.estimator, type) else ""
+            raise TypeError(f"{self.name}: estimator must be an instance of a scikit-learn classifier; found {self.estimator!r:.80}{hint}")
         if self.validates and not self.stacks:
             raise TypeError(f"{self.name}: a method that validates needs an estimator with fit_many, to be handed its validation rows")
 

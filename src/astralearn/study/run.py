@@ -19,7 +19,7 @@ from astralearn.datasets.problem import Problem
 from astralearn.study.method import Method
 from astralearn.study.record import Key, Outcome, Record
 from astralearn.study.splits import make_splits
-from astralearn.study.store import Store, read_records
+from astralearn.study.store import PROBLEM, Store, read_records
 from astralearn.study.unit import Unit, run_unit, units
 
 PACKAGES = (
@@ -46,8 +46,9 @@ class Plan:
         for kind, names in (("problem", [p.name for p in self.problems]), ("method", [m.name for m in self.methods])):
             if len(set(names)) < len(names) or not names:
                 raise ValueError(f"a plan needs at least one {kind}, and no name twice; found {names}")
-        if self.repetitions < 1 or self.stack < 1:
-            raise ValueError(f"repetitions and stack must be at least 1; found {self.repetitions} and {self.stack}")
+        for name in ("repetitions", "stack"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1; found {getattr(self, name)}")
         if self.folds < 3 and any(method.validates for method in self.methods):
             raise ValueError(f"a method that validates needs at least 3 folds, to train, validate and test; found {self.folds}")
 
@@ -63,7 +64,7 @@ class Plan:
     def settings(self) -> dict[str, str]:
         """What a file's records depend on; methods and problems may be added to a file, but none may change."""
         numbers = {name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")}
-        problems = {f"problem {p.name}": fingerprint(p) for p in self.problems}
+        problems = {f"{PROBLEM}{p.name}": fingerprint(p) for p in self.problems}
         return {**numbers, **problems, **{f"method {m.name}": m.described() for m in self.methods}}
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from astralearn.study.record import History, Key, Outcome, Record
 
 FORMAT = 1
+PROBLEM = "problem "  # before a problem's name among the settings
 COLUMNS = [field.name for field in fields(Record)]
 SCHEMA = f"""
 BEGIN;
@@ -84,7 +85,7 @@ class Store:
             if stored.get(name, value) != value:
                 before, now = _differing(stored[name], value), _differing(value, stored[name])
                 change = f"its {name} is {before}, now it is {now}"
-                raise MismatchError(f"{self.path} holds another study: {change}. Use another --out, or delete the file.")
+                raise MismatchError(f"{self.path} holds another study: {change}. Use another path (--out), or delete the file.")
         with writing(self.path), self._database:
             self._database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.items())
 
@@ -114,8 +115,10 @@ def writing(path: Path) -> Iterator[None]:
     except (OSError, sqlite3.OperationalError) as error:
         # The lowest byte of SQLite's code is what happened, the others are details of it.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise InUseError(f"{path} is in use by another run: wait until it is done, or use another --out") from error
-        raise StudyError(f"{path} cannot be written ({error}): use another --out, a folder that can be made and written to") from error
+            raise InUseError(f"{path} is in use by another run: wait until it is done, or use another path (--out)") from error
+        raise StudyError(
+            f"{path} cannot be written ({error}): use another path (--out), in a folder that can be made and written to"
+        ) from error
 
 
 def read_records(path: Path) -> list[Record]:
@@ -141,6 +144,13 @@ def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
     """When each run on this file began, and its versions."""
     with closing(_opened_to_read(path)) as database:
         return [(started, json.loads(versions)) for started, versions in database.execute("SELECT started, versions FROM sessions")]
+
+
+def problems_in(path: Path) -> list[str]:
+    """The names of the problems that the file's plans had."""
+    with closing(_opened_to_read(path)) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM settings ORDER BY name")]
+    return [name.removeprefix(PROBLEM) for name in names if name.startswith(PROBLEM)]
 
 
 def _records(database: sqlite3.Connection) -> list[Record]:
