@@ -1,13 +1,15 @@
 import math
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
 import astralearn
-from astralearn.core import curve
+from astralearn.core import curve, derivatives
 from namespaces import NAMESPACES
 from oracles import tolerance, worst_relative_error
 
@@ -126,6 +128,14 @@ def test_one_slope_per_column_broadcasts_and_keeps_the_dtype(space):
     assert got.shape == (4, 3)
     assert got.dtype == np.float32
     assert [float(v) for v in got[0]] == pytest.approx([float(curve.rebalanced_logit(1.0, b)) for b in (1.0, 2.0, 3.0)], rel=1e-6)
+
+
+@pytest.mark.parametrize("x", [np.float16([-10, -3, 5]), torch.tensor([-10, -3, 5], dtype=torch.bfloat16), jnp.float16([-10, -3, 5])])
+def test_half_precision_is_computed_in_single(x):
+    for function in (curve.astra, curve.rebalanced_logit, derivatives.rebalanced_logit_dx, derivatives.rebalanced_logit_db):
+        got = function(x, 7.396)
+        assert "float32" in str(got.dtype)
+        np.testing.assert_allclose(np.asarray(got), function(np.asarray([-10.0, -3.0, 5.0]), 7.396), rtol=1e-5)
 
 
 @pytest.mark.parametrize("b", [2, 2.0, np.float64(2), np.int64(2)])

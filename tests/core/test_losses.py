@@ -1,3 +1,5 @@
+import itertools
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -89,6 +91,26 @@ def test_extreme_logits_are_finite(space, name, dtype, scale):
             if space.gradients:
                 (auto,) = space.gradients(lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options), arguments[:1])
                 assert np.isfinite(space.numpy(auto)).all()
+
+
+@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, (200.0, 102.0, 95.0, 87.0, 60.0)), (np.float64, (800.0, 740.0, 720.0, 500.0))])
+def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype, far):
+    """Counts of the other class are then below the smallest normal number, where reciprocals overflow."""
+    for one, other in itertools.product(far, repeat=2):
+        for sign in (1.0, -1.0):
+            g, y = np.asarray([sign * one] * 3 + [sign * other], dtype), np.asarray([0, 0, 0, 1], dtype)
+            with space.double(), np.errstate(under="ignore"):
+                arguments = space.asarray(g), space.asarray(y)
+                value = space.numpy(LOSSES[name].value(*arguments, **space.options))
+                gradients = [LOSSES[name].gradient(*arguments, **space.options)]
+                if space.gradients:
+                    gradients += space.gradients(lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options), arguments[:1])
+            assert np.isfinite(value)
+            assert all(np.isfinite(space.numpy(found)).all() for found in gradients)
+            if name == "mcc":
+                assert value == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,6 +8,10 @@ from astralearn.core.curve import TINY, at_least
 from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, namespace
 from astralearn.core.sigmoid import minus_abs
 
+# Of what is divided by a sum of counts, that sum is taken for at least this: float32 still holds the square of the reciprocal, which
+# automatic differentiation takes. An MCC in which it matters is below 1e-9.
+SMALLEST_SHARE = 1e-18
+
 
 class SoftConfusion(NamedTuple):
     """Four counts, soft or hard: each a number, or an array with one count per output. `+` adds shards; so does `sum`.
@@ -154,8 +158,9 @@ def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:
 
 
 def ratio(part: Array, whole: Array, xp: Any) -> Array:
-    """part/whole, 0 where the whole is 0."""
-    return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
+    """part/whole, 0 where the whole is 0, and at most 1/SMALLEST_SHARE."""
+    least = SMALLEST_SHARE * part
+    return xp.where(whole > 0, part / xp.where(whole > least, whole, xp.where(least > 0, least, 1.0)), 0.0)
 
 
 def mcc_scale(c: SoftConfusion) -> Array:

@@ -1,7 +1,8 @@
 """The ASTra curve, its threshold, and the warp of the logit that ASTra and the z-transform amount to.
 
 Symbols: `x` is the network's output (a logit), b ≥ 1 the slope, τ = ASTra(0, b) the threshold, ŷ = ASTra(x, b), z the rebalanced ŷ
-and g = logit(z). Arrays of any shape broadcast: one b for all, or one per output column. The dtype is kept.
+and g = logit(z). Arrays of any shape broadcast: one b for all, or one per output column. The dtype is kept, but for
+half precision, which becomes single.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
     """(xp, first, second, …): the named values as floating arrays that broadcast against each other; None stays None.
 
     Numbers take the dtype of the arrays beside them, so float32 stays float32 beside 7.396 and beside np.float64(7.396).
+    Half precision becomes float32: g reaches b times x, and odds far below what it holds.
     """
     given = {name: value if _is_number(value) else _as_array(name, value) for name, value in values.items()}
     arrays = [value for value in given.values() if value is not None and not _is_number(value)]
@@ -79,7 +80,8 @@ def _floating_dtype(xp: Any, arrays: list[Any]) -> Any:
     floating = [a for a in arrays if xp.isdtype(a.dtype, "real floating")] if arrays else []
     if not floating:
         return xp.asarray(0.0).dtype
-    return xp.result_type(*floating)
+    dtype = xp.result_type(*floating)
+    return dtype if xp.finfo(dtype).bits >= 32 else xp.float32
 
 
 def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
