@@ -19,9 +19,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThreshol
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 from astralearn import ASTraClassifier, cross_fitting
 from astralearn.core import LOSSES, rebalanced_logit
+from astralearn.engine import training
 
 COMBINATIONS = [(loss, activation) for loss in LOSSES for activation in ("astra", "sigmoid")]
 IN_EVERY_RUN = [("root_gmn", "astra"), ("bce", "sigmoid")]
@@ -237,7 +239,7 @@ def test_fit_many_with_a_seed_for_each_split():
         alone = quick(random_state=seed).fit(X[train], y[train])
         assert model.random_state == seed
         np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
-    with pytest.raises(ValueError, match="one seed per split; found 1 for 2 splits"):
+    with pytest.raises(ValueError, match=r"a list of one seed per split, of which there are 2; found \[3\]"):
         quick().fit_many(X, y, splits, random_states=[3])
 
 
@@ -544,7 +546,12 @@ X_BAD, Y_BAD = rare()
         ({"selection": "fnr"}, X_BAD, Y_BAD, r'selection="fnr" needs validation rows: set validation_fraction'),
         ({"selection": "fnr", "validation_fraction": 0.3, "burn_in": 60}, X_BAD, Y_BAD, r"burn_in must be below epochs.*60 and 60"),
         ({"slope_rate_min": 1.0}, X_BAD, Y_BAD, r"slope_rate_min must not exceed slope_rate_max; found 1\.0 and 0\.5"),
-        ({"hidden_layer_sizes": (3, 0)}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive; found \(3, 0\)"),
+        ({"hidden_layer_sizes": (3, 0)}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \(3, 0\)"),
+        ({"hidden_layer_sizes": [2.9]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \[2\.9\]"),
+        ({"hidden_layer_sizes": ["a"]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \['a'\]"),
+        ({"hidden_layer_sizes": [[3], [4]]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \[\[3\], \[4\]\]"),
+        ({"margin": 1e300}, X_BAD, Y_BAD, r"'margin' parameter"),
+        ({}, X_BAD, np.where(Y_BAD == 1, "yes", None), r"y must hold labels of one kind, without missing ones; found NoneType, str"),
     ],
 )
 def test_bad_input_has_its_own_message(options, X, y, message):
@@ -772,3 +779,79 @@ def test_weights_that_add_up_to_little_are_warned_of():
     with pytest.warns(UserWarning, match=r"sample_weight sums to 1 for 400 rows; .* L2 is 400 times as strong"):
         quick().fit(X, y, np.full(400, 1 / 400))
     quick(alpha=0.0).fit(X, y, np.full(400, 1 / 400))  # an error here, were there a warning
+
+
+def test_a_fit_that_fails_leaves_the_last_one_whole():
+    X, y = rare()
+    model = quick(selection="mcc", validation_fraction=0.3).fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="needs validation rows"):
+        model.set_params(validation_fraction=0.0).fit(X[:, :2], 1 - y)
+    with pytest.raises(ValueError, match="not finite: learning_rate=1e\\+38"):
+        model.set_params(selection="last", learning_rate=1e38).fit(X, np.where(y == 1, "a", "b"))
+    assert (model.minority_class_, model.n_features_in_) == (1, 3)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    unfitted = quick(selection="mcc")
+    with pytest.raises(ValueError, match="needs validation rows"):
+        unfitted.fit(X, y)
+    assert not hasattr(unfitted, "classes_")
+
+
+def test_ctrl_c_before_the_first_epoch_is_passed_on(monkeypatch):
+    X, y = rare()
+    model = quick().fit(X, y)
+    before = model.decision_function(X)
+
+    def stopped(stack, settings, **_):
+        k = len(stack.fold_of)
+        return training.Trained(stack.parameters, stack.slope, np.zeros(k, int), np.zeros(k, int), [{}] * k, [], interrupted=True)
+
+    monkeypatch.setattr(training, "train", stopped)
+    with pytest.raises(KeyboardInterrupt, match="nothing had been learned yet"):
+        model.fit(X, 1 - y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize(
+    ("splits", "message"),
+    [
+        (5, r"splits must be \(train, test\) pairs of row indices, .*found 5"),
+        ([5], r"splits\[0\] must be a \(train, test\) pair .*found 5"),
+        ([(np.ones(60, bool), [])], r"splits\[0\] must hold masks of 400 rows; found one of 60"),
+        ([(np.arange(9), [500])], r"splits\[0\] must hold indices of 400 rows; found 500"),
+        ([(np.arange(9.0), [])], r"splits\[0\] must hold row indices or masks, 1-dimensional; found float64 of shape \(9,\)"),
+        ([(np.arange(400), []), (np.arange(100, 400), [])], r"splits\[1\]: y must contain two classes .*StratifiedKFold"),
+    ],
+)
+def test_fit_many_says_which_split_is_wrong(splits, message):
+    with pytest.raises(ValueError, match=message):
+        quick().fit_many(*rare(), splits)
+
+
+def test_predictions_have_the_kind_of_the_labels():
+    X, y = rare()
+    labels = np.where(y == 1, "yes", "no").astype(object)
+    assert quick().fit(X, labels).predict(X).dtype == object
+    assert quick().fit(X, y.astype(np.int8)).predict(X).dtype == np.int8
+
+
+@pytest.mark.parametrize("features", [30, 200])
+def test_the_library_of_linear_algebra_may_have_any_number_of_threads(features):
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) < 60
+    X = rng.normal(size=(3000, features)) + 0.5 * y[:, None]
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            model = quick(epochs=5).fit(X, y)
+            found.append((model.coefs_.tobytes(), model.decision_function(X).tobytes()))
+    assert found[0] == found[1]
+
+
+def test_a_warm_start_takes_the_margin_that_was_chosen_where_there_is_a_slope():
+    X, y = apart()
+    model = moving(warm_start=True).fit(X, y)
+    chosen = model.margin_
+    assert model.set_params(activation="sigmoid").fit(X, y).margin_ == 0
+    assert model.set_params(activation="astra", margin=3.0).fit(X, y).margin_ == 3
+    assert model.set_params(margin="auto").fit(X, y).margin_ == chosen > 0

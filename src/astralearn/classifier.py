@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -150,7 +151,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
         "burn_in": [Interval(Integral, 0, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "margin": [Interval(Real, None, None, closed="neither"), StrOptions({"auto"})],
+        "margin": [Interval(Real, -1e6, 1e6, closed="both"), StrOptions({"auto"})],
         "sam_radius": [Interval(Real, 0, None, closed="left")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
@@ -249,15 +250,19 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0.
 
         validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a `validation_fraction`.
-        Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning.
+        Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning; before the first epoch, and
+        where anything else goes wrong, it is left as it was.
         """
-        earlier = self._earlier() if self.warm_start else None
-        rows, labels = self._checked(X, y, sample_weight, None if earlier is None else earlier.positive)
-        seed = self._draw_seed()
-        prepared = self._prepared(rows, None if validation is None else self._checked_validation(validation), seed)
-        costs = self._costs(labels, rows.weight)
-        trained, choices = self._train([prepared], [costs], [seed], None if earlier is None else self._resumed(earlier, prepared))
-        self._keep(prepared, trained, 0, choices[0] if choices else None)
+        with self._left_whole():
+            earlier = self._earlier() if self.warm_start else None
+            rows, labels = self._checked(X, y, sample_weight, None if earlier is None else earlier.positive)
+            seed = self._draw_seed()
+            prepared = self._prepared(rows, None if validation is None else self._checked_validation(validation), seed)
+            costs = self._costs(labels, rows.weight)
+            trained, choices = self._train([prepared], [costs], [seed], None if earlier is None else self._resumed(earlier, prepared))
+            if trained.interrupted and not trained.n_epochs.any():
+                raise KeyboardInterrupt("nothing had been learned yet")
+            self._keep(prepared, trained, 0, choices[0] if choices else None)
         if trained.interrupted:
             place = f"epoch {self.n_iter_} of " + (str(self.epochs) if choices else "the trials that choose alpha and margin")
             warnings.warn(
@@ -277,7 +282,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
         of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
-        splits = [tuple(_indices(part) for part in split) for split in splits]
+        splits = _checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
         lengths = {len(split) for split in splits}
         if lengths not in ({2}, {3}):
             raise ValueError(
@@ -288,13 +293,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         rows, labels = everything._checked(X, y, sample_weight)
         seeds = [self._draw_seed()] * len(splits)
         if random_states is not None:
-            if len(random_states) != len(splits):
-                raise ValueError(f"random_states must have one seed per split; found {len(random_states)} for {len(splits)} splits")
+            if not hasattr(random_states, "__len__") or len(random_states) != len(splits):
+                raise ValueError(
+                    f"random_states must be a list of one seed per split, of which there are {len(splits)}; found {random_states!r:.80}"
+                )
             seeds = [clone(self).set_params(random_state=state)._draw_seed() for state in random_states]
         models, parts = [], list[Part]()
         for i, split in enumerate(splits):
             model = clone(self) if random_states is None else clone(self).set_params(random_state=random_states[i])
-            model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
+            try:
+                model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
+            except ValueError as error:
+                raise ValueError(f"splits[{i}]: {error}; StratifiedKFold keeps both classes in every split") from error
             train, *held_out = split[:-1]
             inverted = model.minority_class_ != everything.minority_class_
             if inverted and everything._positive_share() != 0.5:
@@ -321,7 +331,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row: the minority class where its z is at least ½."""
         is_minority = self._minority_logit(X) >= 0
-        return np.where(is_minority == self._minority_is_last(), self.classes_[1], self.classes_[0])
+        return np.asarray(self.classes_[(is_minority == self._minority_is_last()).astype(int)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """z and 1−z in the order of `classes_`, (rows, 2). z is ½ at the decision, so it overstates a rare risk: see `predict_risk`."""
@@ -338,10 +348,25 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @contextlib.contextmanager
+    def _left_whole(self) -> Iterator[None]:
+        """Where the block fails, what was fitted before it stays, if anything was."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _checked(self, X: Any, y: Any, sample_weight: Any, positive: Any = None) -> tuple[Rows, np.ndarray]:
         """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except TypeError as error:  # it sorts them
+            kinds = sorted({type(label).__name__ for label in y.tolist()})
+            raise ValueError(f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}") from error
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
             check_class_weight(self.class_weight, np.unique(y).tolist())
@@ -467,11 +492,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self.epochs // 10 if self.burn_in is None else self.burn_in
 
     def _architecture(self, view: View) -> Architecture:
-        sizes = self.hidden_layer_sizes
-        hidden = (math.ceil((view.n_inputs + 1) / 2),) if sizes is None else tuple(int(n) for n in np.atleast_1d(np.asarray(sizes, int)))
-        if any(n < 1 for n in hidden):
-            raise ValueError(f"hidden_layer_sizes must be positive; found {hidden}")
-        return Architecture(view.n_inputs, hidden)
+        if self.hidden_layer_sizes is None:
+            return Architecture(view.n_inputs, (math.ceil((view.n_inputs + 1) / 2),))
+        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
+        if sizes.ndim > 1 or (sizes.size and (sizes.dtype.kind not in "iu" or (sizes < 1).any())):
+            raise ValueError(f"hidden_layer_sizes must be positive integers; found {self.hidden_layer_sizes!r}")
+        return Architecture(view.n_inputs, tuple(sizes.tolist()))
 
     def _slope_max(self, rows: Fold) -> float:
         """(n₀/n₁)^slope_limit, at least 1."""
@@ -498,18 +524,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             states=states,
         )
         if states is not None:
-            choices = [self._given(Choice(self.alpha_, self.margin_))] * len(parts)
+            choices = [Choice(*self._chosen)] * len(parts)
         elif self.alpha != "auto" and (self.margin != "auto" or not self._has_slope()):
-            choices = [self._given(UNTRIED)] * len(parts)
+            choices = [UNTRIED] * len(parts)
         else:
             choices = []
             with compiling(stack, self._settings()):
                 for part, cost, seed in zip(parts, costs, seeds, strict=True):
                     choice, trained = self._choose(part.train, cost, seed)
-                    choices.append(self._given(choice))
+                    choices.append(choice)
                     if trained is not None and trained.interrupted:
                         return trained, []
-        alphas = np.repeat([choice.alpha for choice in choices], self.n_estimators)
+        alphas = np.repeat([self._given(choice).alpha for choice in choices], self.n_estimators)
         return self._run(replace(stack, alpha=alphas), self._settings()), choices
 
     def _has_slope(self) -> bool:
@@ -517,9 +543,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _given(self, choice: Choice) -> Choice:
         """The choice, but for what the caller settled."""
-        return Choice(
-            choice.alpha if self.alpha == "auto" else float(self.alpha), choice.margin if self.margin == "auto" else float(self.margin)
-        )
+        alpha = choice.alpha if self.alpha == "auto" else float(self.alpha)
+        if self.margin != "auto":
+            return Choice(alpha, float(self.margin))
+        return Choice(alpha, choice.margin if self._has_slope() else 0.0)
 
     def _choose(self, fold: Fold, cost: Costs, seed: int) -> tuple[Choice, Trained | None]:
         """What rows left out ask for, and the networks that judged them, if any: all under the first alpha, then the others."""
@@ -606,13 +633,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         coefs = trained.parameters[stack][kept]
         if not np.isfinite(coefs).all():
             raise ValueError(
-                f"training ended with coefficients that are not finite: learning_rate={self.learning_rate} or the weights are too large"
+                f"training ended with coefficients that are not finite: learning_rate={self.learning_rate}, alpha={self.alpha}, "
+                f"sam_radius={self.sam_radius}, sample_weight or class_weight is too large"
             )
         self.coefs_ = coefs
         self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
         self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
-        self.alpha_, self.margin_ = self._given(UNTRIED) if choice is None else choice
+        self._chosen = tuple(choice or UNTRIED)  # what a warm start takes, whatever is given now
+        self.alpha_, self.margin_ = self._given(choice or UNTRIED)
         self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = prepared.train.view
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
@@ -666,10 +695,32 @@ def _check_both_classes(held_out: list[Fold], selection: str) -> None:
             raise ValueError(f'selection="{selection}" needs validation rows of both classes; found none of the {name}')
 
 
-def _indices(rows: Any) -> np.ndarray:
+def _checked_splits(splits: Iterable[Sequence[Any]], n_rows: int | None) -> list[tuple[np.ndarray, ...]]:
+    """Tuples of row indices. n_rows: None where the labels do not say, which are then refused themselves."""
+    if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
+        raise ValueError(f"splits must be (train, test) pairs of row indices, as a splitter's split(X, y) gives them; found {splits!r:.80}")
+    checked = []
+    for i, split in enumerate(splits):
+        if not isinstance(split, (tuple, list)):
+            raise ValueError(f"splits[{i}] must be a (train, test) pair or a (train, validation, test) triple; found {split!r:.80}")
+        checked.append(tuple(_indices(part, n_rows, f"splits[{i}]") for part in split))
+    return checked
+
+
+def _indices(rows: Any, n_rows: int | None, name: str) -> np.ndarray:
     """Row indices, from indices or a mask."""
     rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(int) if rows.size == 0 else rows
+    if rows.size == 0:
+        return np.empty(0, int)
+    if rows.ndim != 1 or rows.dtype.kind not in "iub":
+        raise ValueError(f"{name} must hold row indices or masks, 1-dimensional; found {rows.dtype} of shape {rows.shape}")
+    if rows.dtype.kind == "b":
+        if n_rows is not None and len(rows) != n_rows:
+            raise ValueError(f"{name} must hold masks of {n_rows} rows; found one of {len(rows)}")
+        return np.flatnonzero(rows)
+    if n_rows is not None and (rows.max() >= n_rows or rows.min() < -n_rows):
+        raise ValueError(f"{name} must hold indices of {n_rows} rows; found {rows.max() if rows.max() >= n_rows else rows.min()}")
+    return rows
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
+from astralearn.engine.reproducible import cholesky, product
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import FAR, View
 
@@ -139,10 +140,10 @@ def with_distance(view: View, rows: Rows) -> View:
     covariance = np.zeros((p, p))
     for X, weight in _blocks(majority):
         u = view.inputs(X).T - centre
-        covariance += (weight[:, None] * u).T @ u / total
+        covariance += product((weight[:, None] * u).T, u) / total
     shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
     covariance = (1 - shrink) * covariance + shrink * max(np.trace(covariance) / p, LEAST_VARIANCE) * np.eye(p)
-    root = solve_triangular(np.linalg.cholesky(covariance), np.eye(p), lower=True).T
+    root = solve_triangular(cholesky(covariance), np.eye(p), lower=True).T
     seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root, view.limit)
 
     def distance(X: np.ndarray) -> np.ndarray:

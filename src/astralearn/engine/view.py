@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from astralearn.engine.reproducible import product
+
 FAR = 1e9  # standard deviations; no input lies beyond them, so that no finite row overflows on its way through a network
 
 
@@ -38,7 +40,8 @@ class View(NamedTuple):
 
     def distance(self, u: np.ndarray) -> np.ndarray:
         """The Mahalanobis distance of scaled rows u (rows, features) from the majority, (rows,)."""
-        return np.asarray(np.sqrt(np.sum(np.square((u - self.centre) @ self.root), axis=1)))
+        assert self.root is not None
+        return np.asarray(np.sqrt(np.sum(np.square(product(u - self.centre, self.root)), axis=1)))
 
     def _features(self, of_inputs: np.ndarray) -> np.ndarray:
         return of_inputs if self.root is None else of_inputs[:-1]
