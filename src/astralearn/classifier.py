@@ -22,8 +22,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from astralearn import cross_fitting
 from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
-from astralearn.core import LOSSES, rebalanced_logit, slope, threshold
-from astralearn.core.curve import TINY
+from astralearn.core import LOSSES, rebalanced_logit, threshold
+from astralearn.core.curve import TINY, starting_slope
 from astralearn.core.sigmoid import sigmoid
 from astralearn.cross_fitting import UNTRIED, Choice
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
@@ -611,7 +611,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             [cost.on(fold) for fold, cost in folds],
             fold_of,
             np.stack([initialise(architecture, np.random.default_rng(seed)) for seed in seeds]),
-            np.full(len(fold_of), float(slope(np.float64(self.tau_init), xp=np))),
+            np.full(len(fold_of), starting_slope(self.tau_init)),
             slope_max=np.asarray([self._slope_max(fold) for fold, _ in folds])[fold_of],
             validation=validation,
             states=None if states is None else [State(**state) for state in states],

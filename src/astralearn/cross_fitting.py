@@ -79,16 +79,13 @@ def choice(alphas: Sequence[float], judged: Sequence[np.ndarray], slopes: Sequen
 
 def room(g: np.ndarray, weight: np.ndarray) -> float:
     """How far on the right side of the boundary a new positive would lie, too: the lower prediction limit for one more of the rebalanced
-    logits g of left-out positives, mean − t·√(s² + s²/n) with Student's t for SURE; 0 where that is on the wrong side. Under unequal
-    weights n is the effective number of rows, (Σw)²/Σw².
+    logits g (n,) of left-out positives, mean − t·√(s² + s²/n) with Student's t for SURE; 0 where that is on the wrong side. A row of
+    weight k stands for k such rows, but for one in n.
 
     >>> round(room(np.asarray([7.0, 8.0, 9.0, 8.0, 7.5, 8.5]), np.ones(6)), 2)
     5.43
     """
-    n = _effective_number(weight)
-    if n < 2:  # one of them outweighs all others
-        return 0.0
-    mean = float(np.average(g, weights=weight))
+    n, mean = len(g), float(np.average(g, weights=weight))
     variance = float(np.average(np.square(g - mean), weights=weight)) * n / (n - 1)
     return max(0.0, mean - float(stdtrit(n - 1, SURE)) * float(np.sqrt(variance + variance / n)))
 
@@ -116,8 +113,8 @@ def clear_gain(g: np.ndarray, than: np.ndarray, y: np.ndarray, weight: np.ndarra
     gain = sigmoid(towards * g, np) ** ROOT - sigmoid(towards * than, np) ** ROOT
     moments = [_mean_and_variance(gain[y == label], weight[y == label]) for label in (0, 1)]
     mean, variance = (sum(of) for of in zip(*moments, strict=True))
-    degrees = min(_effective_number(weight[y == label]) for label in (0, 1)) - 1
-    is_clear = degrees > 0 and mean >= GAIN and mean > float(stdtrit(degrees, QUANTILE)) * np.sqrt(variance)
+    degrees = min(int(np.sum(y == label)) for label in (0, 1)) - 1
+    is_clear = mean >= GAIN and mean > float(stdtrit(degrees, QUANTILE)) * np.sqrt(variance)
     return mean if is_clear else 0.0
 
 
@@ -126,12 +123,6 @@ def _mean_and_variance(values: np.ndarray, weight: np.ndarray) -> tuple[float, f
     share, n = weight / weight.sum(), len(values)
     mean = float(share @ values)
     return mean, float(np.square(share) @ np.square(values - mean)) * n / (n - 1)
-
-
-def _effective_number(weight: np.ndarray) -> float:
-    """Of rows under such weights (Kish): their number where all are equal, 1 where one outweighs all others."""
-    share = weight / weight.max()
-    return float(share.sum() ** 2 / (share @ share))
 
 
 def _some(fold: Fold, classes: Sequence[np.ndarray], factors: Sequence[float]) -> Fold:

@@ -76,7 +76,8 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
             warnings.filterwarnings("ignore", "(Failed to optimize|Can't optimi?ze) method", UserWarning)
             super().fit(X, binary, sample_weight=weight, baseline=scores, eval_set=pools or None, **fit_params)
         self._labels = labels
-        self._slope_path = objective.slope_path[:-1]  # the last step came from the finished model's scores: no tree uses it
+        # The last step came from the finished model's scores: no tree uses it.
+        self._slope_path, self._rates = objective.slope_path[:-1], objective.learner.rates[:-1]
         scale, bias = self.get_scale_and_bias()
         self.set_scale_and_bias(scale, bias + start)
         self.get_metadata()[_METADATA] = self._state.as_text()
@@ -262,6 +263,8 @@ def _class_weights(params: dict[str, Any], labels: MinorityLabels, y: np.ndarray
     """CatBoost's class weights of 0 and 1. "Balanced" is what losses of the rates are already, and changes nothing there."""
     if params.get("class_weights") is not None:
         given = params["class_weights"]
+        if not isinstance(given, dict) and len(given) != 2:
+            raise ValueError(f"class_weights must have a weight for each of the classes {labels.classes.tolist()}; found {given!r:.80}")
         given = given if isinstance(given, dict) else dict(zip(labels.classes.tolist(), given, strict=True))
         of_class = labels.weights_by_binary(given)
         return float(of_class.get(0, 1.0)), float(of_class.get(1, 1.0))

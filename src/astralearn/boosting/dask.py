@@ -68,6 +68,6 @@ class _SlopeRecorder(xgb.callback.TrainingCallback):
         self.objective = objective
 
     def after_training(self, model: Any) -> Any:
-        state = State(MinorityLabels(np.arange(2), 1), self.objective.slope_path)
+        state = State(MinorityLabels(np.arange(2), 1), self.objective.slope_path, self.objective.learner.rates)
         model.set_attr(**{STATE_ATTRIBUTE: state.as_text()})
         return model

@@ -17,23 +17,25 @@ from astralearn.core.confusion import right_and_wrong
 
 
 class State(NamedTuple):
-    """What a fitted model knows beside its trees. labels: which class is 1. slope_path: b before the first round and after each."""
+    """What a fitted model knows beside its trees. labels: which class is 1. slope_path: b before the first round and after each.
+    rates: the slope's learning rate at each of these, for whoever goes on from there."""
 
     labels: MinorityLabels
     slope_path: list[float]
+    rates: list[float]
 
     def as_text(self) -> str:
         """What a library's model file keeps: one line."""
-        return json.dumps({**self.labels.as_plain(), "slope_path": self.slope_path})
+        return json.dumps({**self.labels.as_plain(), "slope_path": self.slope_path, "rates": self.rates})
 
     @classmethod
     def of_text(cls, text: str) -> Self:
         plain = json.loads(text)
-        return cls(MinorityLabels.from_plain(plain), [float(b) for b in plain["slope_path"]])
+        return cls(MinorityLabels.from_plain(plain), *([float(number) for number in plain[name]] for name in ("slope_path", "rates")))
 
     def cut(self, trees: int) -> Self:
         """Without the rounds whose trees early stopping has dropped."""
-        return self._replace(slope_path=self.slope_path[: trees + 1])
+        return self._replace(slope_path=self.slope_path[: trees + 1], rates=self.rates[: trees + 1])
 
 
 class RebalancedBoosting:
@@ -49,6 +51,7 @@ class RebalancedBoosting:
     start: float | None
     _labels: MinorityLabels
     _slope_path: list[float]
+    _rates: list[float]
 
     def __init__(
         self,
@@ -140,12 +143,12 @@ class RebalancedBoosting:
 
     @property
     def _state(self) -> State:
-        return State(self._labels, self._slope_path)
+        return State(self._labels, self._slope_path, self._rates)
 
     def _from_text(self, text: str | None) -> None:
         if text is None:
             raise ValueError("the model file was not written by this class: it holds no slope and no class labels")
-        self._labels, self._slope_path = State.of_text(text)
+        self._labels, self._slope_path, self._rates = State.of_text(text)
 
 
 # The parameters that astralearn adds to a library's own, with their defaults.
@@ -172,7 +175,7 @@ def continued_labels(y: Any, earlier: State | None) -> MinorityLabels:
 def continue_slope(objective: Objective, earlier: State | None) -> None:
     """Begin where an earlier model's slope ended, so that its trees and the new ones share one path."""
     if earlier is not None:
-        objective.learner.continue_from(earlier.slope_path)
+        objective.learner.continue_from(earlier.slope_path, earlier.rates)
 
 
 def warn_without_splits() -> None:

@@ -67,6 +67,9 @@ class MinorityLabels:
         unknown = [label for label in class_weight if label not in self.classes.tolist()]
         if unknown:
             raise ValueError(f"class_weight must name the classes {self.classes.tolist()}; found {unknown[0]!r}")
+        for label, weight in class_weight.items():
+            if not 0 < weight < np.inf:
+                raise ValueError(f"class_weight must be above 0 and finite; found {weight} for {label!r}")
         return {int(self.to_binary([label])[0]): weight for label, weight in class_weight.items()}
 
     def as_plain(self) -> dict[str, Any]:

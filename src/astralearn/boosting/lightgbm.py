@@ -117,7 +117,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         finally:
             del self._fitting
         self._labels = labels
-        self._slope_path = list(objective.slope_path)
+        self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
         self._objective = "none"
         if start != 0.0:
             _shift_first_tree(self.booster_, start)
@@ -295,7 +295,21 @@ def _scores(eval_metric: Any, objective: Objective, *, default: bool) -> Any:
     if eval_metric is None:
         return [LightGBMScore("soft_g_mean", objective)] if default else None
     asked = eval_metric if isinstance(eval_metric, list) else [eval_metric]
+    for metric in asked:
+        if isinstance(metric, str) and metric not in SCORES and not _is_known(metric):
+            raise ValueError(f"eval_metric must be one of {', '.join(SCORES)}, or a metric of LightGBM's; found {metric!r}")
     return [LightGBMScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric for metric in asked]
+
+
+def _is_known(metric: str) -> bool:
+    """Whether LightGBM has a metric of that name; where it has none, it says nothing and evaluates nothing."""
+    if metric.lower() in ("", "none", "null", "custom", "na"):
+        return True
+    rows = lgb.Dataset(np.zeros((2, 1)), [0.0, 1.0], params={"verbosity": -1})
+    try:
+        return bool(lgb.Booster({"metric": metric, "objective": "none", "verbosity": -1}, rows).eval_train())
+    except lgb.basic.LightGBMError:  # one for other problems: multiclass, ranking
+        return True
 
 
 def _shift_first_tree(booster: lgb.Booster, start: float) -> None:

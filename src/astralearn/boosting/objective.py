@@ -275,6 +275,8 @@ def _labels(y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
     if weight is not None and weight.shape != x.shape:
         raise ValueError(f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}")
+    if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError(f"sample_weight must be finite and at least 0; found {weight[~(np.isfinite(weight) & (weight >= 0))][0]}")
     return y, weight
 
 

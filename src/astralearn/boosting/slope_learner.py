@@ -6,38 +6,43 @@ import math
 
 import numpy as np
 
-from astralearn.core import raw_from_slope, slope, slope_from_raw, slope_from_raw_dbeta, slope_rate
-
-# The core is tested up to here; a step that would lead beyond stops.
-LARGEST_SLOPE = 1e6
+from astralearn.core import raw_from_slope, slope_from_raw, slope_from_raw_dbeta, slope_rate
+from astralearn.core.curve import LARGEST_SLOPE, starting_slope
 
 
 class SlopeLearner:
     """b and how it came about.
 
     tau_init: threshold in (0, 0.5] that b starts from. learnable: False keeps b there. minimum, maximum: bounds of the rate η_b.
-    slope: b. rate: η_b for the next step. path: b before the first step, then after each.
+    slope: b. path: b before the first step, then after each. rates: η_b for the step that follows each of these. A step that would
+    lead beyond LARGEST_SLOPE stops there.
 
     >>> learner = SlopeLearner(0.25, learnable=True, minimum=0.01, maximum=0.5)
     >>> learner.step(loss_db=-2.0, e_ratio=3.0)
-    >>> [round(b, 3) for b in learner.path], round(learner.rate, 4)
-    ([7.396, 7.416], 0.011)
+    >>> [round(b, 3) for b in learner.path], [round(rate, 4) for rate in learner.rates]
+    ([7.396, 7.416], [0.01, 0.011])
     """
 
     def __init__(self, tau_init: float, *, learnable: bool, minimum: float, maximum: float) -> None:
         if not 0 < minimum <= maximum:
             raise ValueError(f"slope_rate_min and slope_rate_max must satisfy 0 < min <= max; found {minimum} and {maximum}")
-        self.slope = 1.0 if tau_init == 0.5 else float(slope(tau_init))
+        self.slope = starting_slope(tau_init)
         self.beta = float(raw_from_slope(self.slope))
         self.learnable = learnable
         self.minimum = minimum
         self.maximum = maximum
-        self.rate = minimum
+        self.rates = [minimum]
         self.path = [self.slope]
 
-    def continue_from(self, path: list[float]) -> None:
-        """Take over an earlier path and go on from its end."""
+    @property
+    def rate(self) -> float:
+        """η_b for the next step."""
+        return self.rates[-1]
+
+    def continue_from(self, path: list[float], rates: list[float]) -> None:
+        """Take over an earlier path and go on from its end, at its rate within these bounds."""
         self.path = list(path)
+        self.rates = [*rates[:-1], min(max(rates[-1], self.minimum), self.maximum)]
         self.slope = self.path[-1]
         self.beta = float(raw_from_slope(self.slope))
 
@@ -48,5 +53,6 @@ class SlopeLearner:
             if math.isfinite(beta):
                 self.beta = min(beta, LARGEST_SLOPE - 2.0)
             self.slope = float(slope_from_raw(self.beta, xp=np))
-            self.rate = float(slope_rate(self.rate, np.float64(e_ratio), minimum=self.minimum, maximum=self.maximum, xp=np))
+            rate = slope_rate(self.rate, np.float64(e_ratio), minimum=self.minimum, maximum=self.maximum, xp=np)
+        self.rates.append(float(rate) if self.learnable else self.rate)
         self.path.append(self.slope)

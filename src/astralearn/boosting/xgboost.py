@@ -20,6 +20,8 @@ from astralearn.boosting.training import xgboost_round
 # The attribute of a Booster that holds labels and slope; XGBoost keeps attributes in its model files.
 STATE_ATTRIBUTE = "astralearn_state"
 
+LARGEST_START = 13.0
+
 
 class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
     """`xgboost.XGBClassifier` that boosts the paper's losses; every parameter of XGBClassifier passes through.
@@ -55,7 +57,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         state = None if earlier is None else state_of(earlier)
         labels = continued_labels(y, state)
         binary = labels.to_binary(y)
-        positive_weight = self.scale_pos_weight or 1.0
+        positive_weight = 1.0 if self.scale_pos_weight is None else self.scale_pos_weight
         objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, positive_weight)
         continue_slope(objective, state)
         changed: dict[str, Any] = {
@@ -64,7 +66,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         }
         if self.base_score is None and earlier is None:
             start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope, positive_weight)
-            changed["base_score"] = 1.0 / (1.0 + math.exp(-start))
+            changed["base_score"] = self._base_score(start)
         self.__dict__.pop("_labels", None)
         with _replaced(self, changed):
             super().fit(
@@ -78,11 +80,17 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
                 **fit_params,
             )
         self._labels = labels
-        self._slope_path = list(objective.slope_path)
+        self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
         self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._state.as_text()})
         if not self.get_booster().get_score():
             warn_without_splits()
         return self
+
+    def _base_score(self, start: float) -> float:
+        """As XGBoost takes it: a probability, in single precision, which holds starts up to LARGEST_START."""
+        if self.start is not None and abs(start) > LARGEST_START:
+            raise ValueError(f"start must be within ±{LARGEST_START:g}, for XGBoost keeps it as a probability; found {start:g}")
+        return 1.0 / (1.0 + math.exp(-min(max(start, -LARGEST_START), LARGEST_START)))
 
     @property
     def classes_(self) -> np.ndarray:
@@ -124,9 +132,10 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
 
     def load_model(self, fname: Any) -> None:
         """Read what `save_model`, or the Booster's, wrote: predicts as the classifier that was saved."""
+        base_score = self.base_score
         super().load_model(fname)
         self._from_text(self.get_booster().attr(STATE_ATTRIBUTE))
-        self.objective = "binary:logistic"
+        self.objective, self.base_score = "binary:logistic", base_score  # parameters, which XGBoost takes from the file
 
 
 class _Round:

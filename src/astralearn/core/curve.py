@@ -19,6 +19,9 @@ TINY = 1e-30
 # automatic differentiation divides.
 SMALLEST_ODDS = 1e-14
 
+# Everything is tested up to this slope, and from about its threshold on.
+LARGEST_SLOPE, LEAST_THRESHOLD = 1e6, 1e-5
+
 SLOPE_RULE = "finite and at least 1 (b = 1 is the plain sigmoid)"
 
 
@@ -84,6 +87,18 @@ def slope(tau: ArrayLike, *, xp: Any = None) -> Array:
         v = v - (v + xp.log(decay / v) + log_a) / (1.0 / decay - 1.0 / v)
     b = xp.expm1(v)
     return xp.where(b < 1, 1.0, b)
+
+
+def starting_slope(tau_init: float) -> float:
+    """b for the threshold that a network or trees start from, in [LEAST_THRESHOLD, 0.5].
+
+    >>> starting_slope(0.5)
+    1.0
+    """
+    b = 1.0 if tau_init == 0.5 else float(slope(tau_init))
+    if tau_init < LEAST_THRESHOLD:
+        raise ValueError(f"tau_init must be in [{LEAST_THRESHOLD:g}, 0.5]; found {tau_init}")
+    return b
 
 
 def rebalance(y_hat: ArrayLike, tau: ArrayLike, *, xp: Any = None) -> Array:

@@ -13,11 +13,11 @@ from astralearn.core import (
     rebalanced_logit,
     rebalanced_logit_db,
     rebalanced_logit_dx,
-    slope,
     slope_from_raw,
     slope_from_raw_dbeta,
     threshold,
 )
+from astralearn.core.curve import starting_slope
 from astralearn.core.inputs import Array
 from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp_at
 from astralearn.keras.tensors import (
@@ -54,7 +54,7 @@ class ASTra(keras.layers.Layer):
         super().__init__(dtype=wide_dtype(dtype), **settings)
         self.tau_init = float(tau_init)
         self.learnable = bool(learnable)
-        self.raw_init = float(raw_from_slope(slope(self.tau_init)))
+        self.raw_init = float(raw_from_slope(starting_slope(self.tau_init)))
         self.supports_masking = True
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:

@@ -17,7 +17,7 @@ from astralearn.torch.ranks import gather_sums, world_size
 
 def full_batch_backward(
     model: nn.Module,
-    loss: SummedLossModule,
+    loss: nn.Module,
     batches: Iterable[Any],
     *,
     forward: Callable[[nn.Module, Any], tuple[Tensor, ...]] | None = None,
@@ -38,6 +38,9 @@ def full_batch_backward(
     Exact if the model treats examples one by one. Batch normalisation in training mode does not: its statistics are those of each
     micro-batch, as everywhere (its running ones are updated once, by the second pass).
     """
+    if not isinstance(loss, SummedLossModule):
+        hint = ": use astralearn.torch.BCELoss()" if isinstance(loss, nn.BCEWithLogitsLoss) else ""
+        raise TypeError(f"loss must be one of astralearn.torch's, which adds up over micro-batches; found {type(loss).__name__}{hint}")
     if loss.running is not None:
         raise ValueError("full_batch_backward is exact, a loss with running sums is not: use GMNLoss() without `running`")
     if isinstance(batches, Iterator):  # asking iter() instead would make a DataLoader draw random numbers
@@ -62,6 +65,9 @@ def full_batch_backward(
 
 
 def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
+    if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
+        found = f"a {type(batch).__name__}" + (f" of {len(batch)}" if isinstance(batch, (tuple, list)) else "")
+        raise TypeError(f"a batch must be (inputs, target) or (inputs, target, sample_weight), unless `forward` is given; found {found}")
     inputs, *labels = batch
     return model(inputs), *labels
 

@@ -14,10 +14,10 @@ from astralearn.core import (
     rebalanced_logit,
     rebalanced_logit_db,
     rebalanced_logit_dx,
-    slope,
     slope_from_raw,
     threshold,
 )
+from astralearn.core.curve import starting_slope
 from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp, warp_at
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import eager, namespace, portable, swift
@@ -55,11 +55,17 @@ class ASTra(nn.Module):
             raise ValueError(f"num_outputs must be at least 1; found {num_outputs}")
         self.num_outputs = num_outputs
         self.tau_init = tau_init
-        raw = torch.full((num_outputs,), float(raw_from_slope(slope(tau_init))), device=device, dtype=dtype or torch.get_default_dtype())
+        starting_slope(tau_init)
+        raw = torch.empty(num_outputs, device=device, dtype=dtype or torch.get_default_dtype())
         if learnable:
             self.raw_slope = nn.Parameter(raw)
         else:
             self.register_buffer("raw_slope", raw)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Back to `tau_init`; also for a layer that was made on the meta device."""
+        nn.init.constant_(self.raw_slope, float(raw_from_slope(starting_slope(self.tau_init))))
 
     def forward(self, x: Tensor) -> Tensor:
         """Rebalanced logits g, of the shape of the logits x."""

@@ -251,7 +251,7 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
 
 
 def _examine(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or g.is_meta:
         return SUMMED[name].examine(g, y, weight, axis=axis, xp=eager)
     return examine_known(name, g, y, weight, axis=axis, xp=eager)
 
@@ -312,6 +312,8 @@ def _part(name: str, of_class: Tensor, total: Tensor, left: Tensor) -> Tensor:
 
 
 def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"logits must be a tensor; found {type(logits).__name__}")
     if not logits.is_floating_point():
         raise TypeError(f"logits must be floating point; found {logits.dtype}")
     if not isinstance(target, Tensor) or target.is_complex():
@@ -332,14 +334,15 @@ def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
 
 
 def _check_weight(weight: Tensor | None) -> None:
-    if weight is not None and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
+    if weight is not None and not weight.is_meta and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
         raise ValueError("sample_weight must be finite and at least 0")
 
 
 def _all_labels(y: Tensor) -> bool:
     """Whether all are 0 or 1, by y² − y = 0, which costs less than two comparisons."""
-    if y.numel() == 0:
+    if y.numel() == 0 or y.is_meta:
         return True
+    y = y.reshape(-1) if y.ndim == 0 else y
     extremes = [torch.aminmax(y[row] * y[row] - y[row]) for row in blocks(y)]
     return all(bool((low == 0) & (high == 0)) for low, high in extremes)
 

@@ -23,6 +23,8 @@ def parameter_groups(model: nn.Module, lr: float, slope_lr: float = 0.01) -> lis
     >>> [(group["lr"], len(group["params"])) for group in groups]
     [(0.001, 2), (0.01, 1)]
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be the module itself, not its parameters; found {type(model).__name__}")
     slopes = [module.raw_slope for module in model.modules() if isinstance(module, ASTra) and module.raw_slope.requires_grad]
     if not slopes:
         raise ValueError("the model has no learnable ASTra layer: add one, or pass model.parameters() to the optimizer")
