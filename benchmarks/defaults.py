@@ -12,8 +12,8 @@ Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -244,14 +244,17 @@ def easy() -> None:
 
 
 if __name__ == "__main__":
-    command, *rest = sys.argv[1:] or ["easy"]
-    if command == "run":
-        measure(Path(rest[0]), rest[1:])
-    elif command == "page":
-        page()
-    elif command == "elsewhere":
-        elsewhere(Path(rest[0]))
-    elif command == "fitted":
-        fitted()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("run", "elsewhere"):
+        commands.add_parser(name).add_argument("folder", type=Path)
+    commands.choices["run"].add_argument("problems", nargs="*")
+    for name in ("page", "fitted", "easy"):
+        commands.add_parser(name)
+    asked = parser.parse_args()
+    if asked.command == "run":
+        measure(asked.folder, asked.problems)
+    elif asked.command == "elsewhere":
+        elsewhere(asked.folder)
     else:
-        easy()
+        {"page": page, "fitted": fitted, "easy": easy}[asked.command]()

@@ -19,6 +19,7 @@ from pathlib import Path
 # benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
+import argparse
 import functools
 import statistics
 import subprocess
@@ -261,5 +262,11 @@ def f() -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["a", "b", "c", "d"]:
-        {"a": a, "b": b, "c": c, "d": d, "e": e, "f": f}[name]()
+    parts = {"a": a, "b": b, "c": c, "d": d, "e": e, "f": f}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="default: a b c d", metavar="|".join(parts))
+    for name in (asked := parser.parse_args().parts or ["a", "b", "c", "d"]):
+        if name not in parts:
+            parser.error(f"no such part: {name}; there are {' '.join(parts)}")
+    for name in asked:
+        parts[name]()

@@ -11,8 +11,8 @@ and a short training tells whether an epoch before the end of the burn-in was be
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -161,5 +161,8 @@ def _summary(means: dict[tuple[str, ...], Any]) -> str:
 
 
 if __name__ == "__main__":
-    command, file = sys.argv[1:]
-    {"run": run, "report": report}[command](Path(file))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["run", "report"])
+    parser.add_argument("file", type=Path)
+    asked = parser.parse_args()
+    {"run": run, "report": report}[asked.command](asked.file)

@@ -8,8 +8,8 @@ positive, so each either finds it or not: five yes-or-no trials say little, and 
 (`astralearn reproduce`).
 """
 
+import argparse
 import math
-import sys
 
 import keras
 import numpy as np
@@ -61,4 +61,6 @@ def main(epochs: int = 2000, folds: int = 5) -> list[tuple[float, float]]:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("epochs", type=int, nargs="?", default=2_000)
+    main(parser.parse_args().epochs)

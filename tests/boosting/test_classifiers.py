@@ -601,3 +601,59 @@ def test_catboost_log_probabilities_and_stages(rare):
             np.testing.assert_array_equal(labels, model.predict(X, ntree_start=first, ntree_end=end))
             np.testing.assert_allclose(proba, model.predict_proba(X, ntree_start=first, ntree_end=end), rtol=1e-9)
             np.testing.assert_allclose(log_proba, np.log(proba), rtol=1e-9)
+
+
+@pytest.mark.parametrize("library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"])
+def test_continued_training_is_one_training(library, rare, tmp_path):
+    """The slope goes on at the rate at which it had stopped, from the model itself and from its file."""
+    X, y = rare
+    through, first = library.make(20).fit(X, y), library.make(10).fit(X, y)
+    first.save_model(path := tmp_path / f"model.{library.suffix}")
+    name = "init_model" if library.suffix == "txt" else "xgb_model"
+    for earlier in (first, path if library.suffix == "txt" else str(path)):
+        second = library.make(10).fit(X, y, **{name: earlier})
+        np.testing.assert_allclose(second.slope_path_, through.slope_path_, rtol=1e-5)
+        np.testing.assert_allclose(second.predict_proba(X), through.predict_proba(X), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [-1.0, -1e-9])
+def test_lightgbm_refuses_weights_as_the_others_do(weight, rare):
+    X, y = rare
+    with pytest.raises(ValueError, match="sample_weight must be finite and at least 0"):
+        LIBRARIES["lightgbm"].make(3).fit(X, y, sample_weight=np.r_[weight, np.ones(len(y) - 1)])
+
+
+def test_lightgbm_metrics_that_nobody_has_are_named(rare):
+    X, y = rare
+    make = LIBRARIES["lightgbm"].make
+    with pytest.raises(ValueError, match=r"eval_metric must be one of soft_g_mean, .*or a metric of LightGBM's; found 'gmean'"):
+        make(3).fit(X, y, eval_set=[(X, y)], eval_metric="gmean")
+    for metric in ("auc", "binary_logloss", "average_precision", "mae"):
+        assert make(3).fit(X, y, eval_set=[(X, y)], eval_metric=metric).evals_result_
+    assert make(3).fit(X, y, eval_set=[(X, y)], eval_metric="None").evals_result_ == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lightgbm", {"class_weight": {0: 0.0, 1: 1.0}}, "class_weight must be above 0 and finite; found 0.0 for 0"),
+        ("catboost", {"class_weights": [0, 1]}, "class_weight must be above 0 and finite; found 0 for 0"),
+        ("catboost", {"class_weights": [1]}, r"class_weights must have a weight for each of the classes \[0, 1\]; found \[1\]"),
+        ("xgboost", {"scale_pos_weight": 0}, "scale_pos_weight must be above 0; found 0"),
+        ("xgboost", {"start": -1000.0}, "start must be within ±13, for XGBoost keeps it as a probability; found -1000"),
+        ("xgboost", {"tau_init": 1e-300}, r"tau_init must be in \[1e-05, 0\.5\]; found 1e-300"),
+    ],
+)
+def test_numbers_that_cannot_be_are_named(name, options, message, rare):
+    with pytest.raises(ValueError, match=message):
+        LIBRARIES[name].make(3, **options).fit(*rare)
+
+
+def test_xgboost_takes_its_start_and_not_that_of_a_file(rare, tmp_path):
+    X, y = rare
+    LIBRARIES["xgboost"].make(3).fit(X, y).save_model(path := tmp_path / "model.ubj")
+    model = LIBRARIES["xgboost"].make(1, start=1.0, loss="bce", min_child_weight=1e9)
+    model.load_model(path)
+    with pytest.warns(UserWarning, match="no split"):
+        model.fit(X, y)
+    np.testing.assert_allclose(model.predict(X, output_margin=True), 1.0, rtol=1e-5)

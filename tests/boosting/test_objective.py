@@ -339,3 +339,9 @@ def test_bad_input_is_named(call, message):
 def test_the_base_class_is_one_type():
     assert isinstance(ASTraObjective(), Objective)
     assert isinstance(ConfusionObjective(), Objective)
+
+
+@pytest.mark.parametrize(("weight", "found"), [(-1.0, "-1.0"), (np.nan, "nan"), (np.inf, "inf")])
+def test_weights_are_checked(weight, found):
+    with pytest.raises(ValueError, match=f"sample_weight must be finite and at least 0; found {found}"):
+        ConfusionObjective("gmn")(np.asarray([0.0, 1.0]), np.zeros(2), np.asarray([1.0, weight]))

@@ -185,3 +185,11 @@ def test_peak_memory_does_not_grow_with_their_number():
 def test_mistakes_get_a_clear_error(loss, batches, error, message):
     with pytest.raises(error, match=message):
         full_batch_backward(model(), loss, batches)
+
+
+def test_what_cannot_be_added_up_is_refused():
+    model, batch = nn.Linear(2, 1), (torch.zeros(4, 2), torch.zeros(4, 1))
+    with pytest.raises(TypeError, match=r"found BCEWithLogitsLoss: use astralearn\.torch\.BCELoss\(\)"):
+        full_batch_backward(model, nn.BCEWithLogitsLoss(), [batch])
+    with pytest.raises(TypeError, match=r"a batch must be \(inputs, target\) .*found a Tensor"):
+        full_batch_backward(model, GMNLoss(), [batch[0]])

@@ -160,3 +160,16 @@ def test_autocast_computes_in_float32():
 def test_mistakes_get_a_clear_error(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_layer_made_without_memory_can_be_initialised():
+    layer = ASTra(3, tau_init=0.1, device="meta").to_empty(device="cpu")
+    layer.reset_parameters()
+    torch.testing.assert_close(layer.raw_slope, ASTra(3, tau_init=0.1).raw_slope)
+    assert ASTra(learnable=False, device="meta").to_empty(device="cpu").raw_slope.shape == (1,)
+
+
+@pytest.mark.parametrize("tau", [1e-40, 1e-6])
+def test_a_threshold_too_low_is_named(tau):
+    with pytest.raises(ValueError, match=r"tau_init must be in \[1e-05, 0\.5\]; found 1e-"):
+        ASTra(tau_init=tau)

@@ -299,3 +299,27 @@ def test_weights_with_a_gradient_are_fine_where_none_is_taken():
 def test_mistakes_get_a_clear_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@every_loss
+def test_a_single_logit_without_dimensions(name):
+    loss = MODULES[name]
+    g = torch.tensor(0.3, requires_grad=True)
+    value = loss()(g, torch.tensor(1.0))
+    value.backward()
+    flat = torch.tensor([0.3], requires_grad=True)
+    expected = loss()(flat, torch.tensor([1.0]))
+    expected.backward()
+    assert value.item() == expected.item()
+    assert g.grad.item() == flat.grad.item()
+
+
+@every_loss
+def test_the_meta_device_has_shapes(name):
+    g, y = torch.empty(6, 3, device="meta"), torch.empty(6, 3, device="meta")
+    assert MODULES[name](per_output=True, reduction="none")(g, y, torch.empty(6, 1, device="meta")).shape == (3,)
+
+
+def test_arrays_are_no_tensors():
+    with pytest.raises(TypeError, match="logits must be a tensor; found ndarray"):
+        GMNLoss()(np.zeros(3), np.zeros(3))

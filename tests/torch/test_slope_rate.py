@@ -79,3 +79,8 @@ def test_state_is_saved_and_restored(tmp_path):
 def test_mistakes_get_a_clear_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_parameters_are_no_model():
+    with pytest.raises(TypeError, match="model must be the module itself, not its parameters; found generator"):
+        parameter_groups(nn.Linear(2, 1).parameters(), lr=1e-3)
