@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from astralearn.study import Plan, Record
 
 STUDY_FILE = "study.sqlite"
+FILE_WIDTH = 100  # columns where nothing tells: winners have an asterisk there, and nothing is to be cut off
 USAGE, STUDY, WORKER_KILLED, INTERRUPTED = 2, 9, 10, 130
 EXIT_CODES: dict[type[DataError], int] = {
     MissingFileError: 3,
@@ -72,7 +73,9 @@ def _main(arguments: Sequence[str] | None) -> int:
     from astralearn.study import StudyError
 
     try:
-        return int(options.command(options, Console(markup=False, emoji=False, highlight=False)))  # data may look like any of them
+        width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
+        console = Console(markup=False, emoji=False, highlight=False, width=width)  # data may look like any of them
+        return int(options.command(options, console))
     except DataError as error:
         return _failed(error, EXIT_CODES.get(type(error), 1))
     except StudyError as error:

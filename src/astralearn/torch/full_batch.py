@@ -61,7 +61,7 @@ def full_batch_backward(
             _, looks = examined(loss.name, g.detach(), y, weight, loss.axis(g))
             gradient = gradient_at(loss.name, looks, y, total)
             g.backward((scale * per_loss * gradient).to(g.dtype))  # type: ignore[no-untyped-call]
-    return loss.reduced(losses).to(torch.get_default_dtype())
+    return loss.reduced(losses).to(g.dtype)
 
 
 def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
