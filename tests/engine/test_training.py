@@ -6,7 +6,7 @@ import pytest
 
 import torch_reference
 from astralearn.core import LOSSES
-from astralearn.engine.epoch import compiled_epochs
+from astralearn.engine import epoch
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.rows import Fold
 from astralearn.engine.training import Settings, Stack, compiling, split, train
@@ -290,14 +290,18 @@ def test_groups_depend_on_the_data_alone(fold_of, rows, sizes):
     assert sum(map(len, groups)) <= sum(sizes)
 
 
-def test_what_was_compiled_ahead_is_not_compiled_again():
-    s, loop = stack(3, folds=[fold(171)], hidden=(5,)), compiled_epochs(thorough=False)
-    before = loop._cache_size()
+def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
+    traced, original = [], epoch.epoch
+    monkeypatch.setattr(epoch, "epoch", lambda *arguments: traced.append(arguments) or original(*arguments))
+    s = stack(3, folds=[fold(171)], hidden=(5,))
     with compiling(s, Settings(epochs=20)):
         pass
-    assert loop._cache_size() == before + 1
+    ahead = len(traced)
+    assert ahead > 0
     train(s, Settings(epochs=20))
-    assert loop._cache_size() == before + 1
+    assert len(traced) == ahead
+    train(dataclasses.replace(s, folds=[fold(700)]), Settings(epochs=20))
+    assert len(traced) > ahead  # other shapes are
 
 
 def test_what_fails_while_something_compiles_is_heard():
