@@ -23,13 +23,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from astralearn import cross_fitting
 from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
 from astralearn.core import LOSSES, rebalanced_logit, threshold
-from astralearn.core.curve import TINY, starting_slope
+from astralearn.core.curve import LEAST_THRESHOLD, TINY, starting_slope
 from astralearn.core.sigmoid import sigmoid
 from astralearn.cross_fitting import UNTRIED, Choice
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import FAR, View
-from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
+from astralearn.preparation import Part, Prepared, Rows, checked_splits, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
     from astralearn.engine.training import Settings, Stack, Trained
@@ -63,7 +63,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Steps of full-batch Adam, or iterations of L-BFGS at most.
     learning_rate : float
         Of the weights. The slope has its own, between `slope_rate_min` and `slope_rate_max` (Eq. 10).
-    tau_init : float in (0, 0.5]
+    tau_init : float in [1e-5, 0.5]
         Where the threshold starts, unless `slope_limit` keeps it higher.
     slope_rate_min, slope_rate_max : float
         Bounds of the slope's learning rate.
@@ -143,7 +143,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "solver": [StrOptions({"adam", "lbfgs"})],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "tau_init": [Interval(Real, 0, 0.5, closed="right")],
+        "tau_init": [Interval(Real, LEAST_THRESHOLD, 0.5, closed="both")],
         "slope_rate_min": [Interval(Real, 0, None, closed="neither")],
         "slope_rate_max": [Interval(Real, 0, None, closed="neither")],
         "slope_limit": [Interval(Real, 0, 1, closed="both"), None],
@@ -282,7 +282,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
         of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
-        splits = _checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
+        splits = checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
         lengths = {len(split) for split in splits}
         if lengths not in ({2}, {3}):
             raise ValueError(
@@ -693,34 +693,6 @@ def _check_both_classes(held_out: list[Fold], selection: str) -> None:
     for name, label in (("majority", 0), ("minority", 1)):
         if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
             raise ValueError(f'selection="{selection}" needs validation rows of both classes; found none of the {name}')
-
-
-def _checked_splits(splits: Iterable[Sequence[Any]], n_rows: int | None) -> list[tuple[np.ndarray, ...]]:
-    """Tuples of row indices. n_rows: None where the labels do not say, which are then refused themselves."""
-    if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
-        raise ValueError(f"splits must be (train, test) pairs of row indices, as a splitter's split(X, y) gives them; found {splits!r:.80}")
-    checked = []
-    for i, split in enumerate(splits):
-        if not isinstance(split, (tuple, list)):
-            raise ValueError(f"splits[{i}] must be a (train, test) pair or a (train, validation, test) triple; found {split!r:.80}")
-        checked.append(tuple(_indices(part, n_rows, f"splits[{i}]") for part in split))
-    return checked
-
-
-def _indices(rows: Any, n_rows: int | None, name: str) -> np.ndarray:
-    """Row indices, from indices or a mask."""
-    rows = np.asarray(rows)
-    if rows.size == 0:
-        return np.empty(0, int)
-    if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise ValueError(f"{name} must hold row indices or masks, 1-dimensional; found {rows.dtype} of shape {rows.shape}")
-    if rows.dtype.kind == "b":
-        if n_rows is not None and len(rows) != n_rows:
-            raise ValueError(f"{name} must hold masks of {n_rows} rows; found one of {len(rows)}")
-        return np.flatnonzero(rows)
-    if n_rows is not None and (rows.max() >= n_rows or rows.min() < -n_rows):
-        raise ValueError(f"{name} must hold indices of {n_rows} rows; found {rows.max() if rows.max() >= n_rows else rows.min()}")
-    return rows
 
 
 def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:

@@ -56,7 +56,7 @@ class Objective:
     so they begin a new training. The signature serves LightGBM's and XGBoost's scikit-learn APIs; for `lgb.train` and `xgb.train`
     see `LightGBMObjective` and `XGBoostObjective`. Instances pickle; `sklearn.clone` gives one that has learned nothing.
 
-    activation: "astra" (g warps the score) or "sigmoid" (g is the score). tau_init: threshold in (0, 0.5] that the slope starts from.
+    activation: "astra" (g warps the score) or "sigmoid" (g is the score). tau_init: threshold in [1e-5, 0.5] that the slope starts from.
     learnable: whether the slope moves. slope_rate_min, slope_rate_max: bounds of Eq. 10's rate. scale_pos_weight: c > 0, for BCE the
     weight of each positive; in the rates of the other losses such a weight would cancel, so there it multiplies the positives'
     gradient: GMN then seeks the largest TPR^c·TNR. n_threads: for large data; None takes every core available.

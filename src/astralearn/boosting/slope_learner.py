@@ -13,7 +13,7 @@ from astralearn.core.curve import LARGEST_SLOPE, starting_slope
 class SlopeLearner:
     """b and how it came about.
 
-    tau_init: threshold in (0, 0.5] that b starts from. learnable: False keeps b there. minimum, maximum: bounds of the rate η_b.
+    tau_init: threshold in [1e-5, 0.5] that b starts from. learnable: False keeps b there. minimum, maximum: bounds of the rate η_b.
     slope: b. path: b before the first step, then after each. rates: η_b for the step that follows each of these. A step that would
     lead beyond LARGEST_SLOPE stops there.
 

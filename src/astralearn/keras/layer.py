@@ -40,7 +40,7 @@ class ASTra(keras.layers.Layer):
     Put it after the layer that makes logits x. What comes out, g, is a logit too: the logit of z. So every loss on logits takes
     it, BinaryCrossentropy(from_logits=True) and GMNLoss alike, and `g >= 0`, `z >= ½`, `ŷ >= threshold` and `x >= 0` are one decision.
 
-    tau_init: where the threshold τ starts, in (0, 0.5]; 0.5 is the plain sigmoid. learnable: whether the slope b is trained
+    tau_init: where the threshold τ starts, in [1e-5, 0.5]; 0.5 is the plain sigmoid. learnable: whether the slope b is trained
     (`raw_slope`, the β of Eq. 7). Logits (N, …, units) get one b per unit, logits (N,) a single one. Half precision policies are
     computed in and returned as float32, because g reaches b times the logit.
 

@@ -30,7 +30,7 @@ class ASTra(nn.Module):
     it, BCEWithLogitsLoss and GMNLoss alike, and `g >= 0`, `z >= ½`, `ŷ >= threshold` and `x >= 0` are one decision.
 
     num_outputs: how many slopes b are learned. 1 serves logits of any shape; C > 1 wants logits (N, C) or (N, C, …), one b for each
-    column or channel. tau_init: where the threshold τ starts, in (0, 0.5]; 0.5 is the plain sigmoid. learnable: whether b is a
+    column or channel. tau_init: where the threshold τ starts, in [1e-5, 0.5]; 0.5 is the plain sigmoid. learnable: whether b is a
     parameter (`raw_slope`, the β of Eq. 7); if not it is a buffer. Half precision, autocast included, is computed in and returned
     as float32, because g reaches b times the logit.
 
@@ -55,7 +55,6 @@ class ASTra(nn.Module):
             raise ValueError(f"num_outputs must be at least 1; found {num_outputs}")
         self.num_outputs = num_outputs
         self.tau_init = tau_init
-        starting_slope(tau_init)
         raw = torch.empty(num_outputs, device=device, dtype=dtype or torch.get_default_dtype())
         if learnable:
             self.raw_slope = nn.Parameter(raw)
