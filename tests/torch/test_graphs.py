@@ -1,13 +1,17 @@
 """torch.compile, torch.export and ONNX: whole graphs, and accuracy where their expm1 and log1p have none."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import astralearn
-from astralearn.torch import ASTra, GMNLoss
-from astralearn.torch.elementary import expm1, log1p, swift
+from astralearn.torch import ASTra, BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.torch.elementary import expm1, log1p, swift, swift_losses
+
+LOSSES = [BCELoss, GMNLoss, RootGMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss]
 
 X = torch.cat([torch.linspace(-40, 40, 161), torch.tensor([-1e4, -1e-4, 1e-4, 1e4])])
 # Packages deprecating each other's functions are not this library's to fix.
@@ -44,23 +48,53 @@ def test_swift_functions_keep_relative_accuracy():
     torch.testing.assert_close(sigmoid.double(), torch.sigmoid(t.double()), rtol=40 * eps, atol=0)
 
 
-def test_compile_has_no_graph_breaks_and_equals_eager():
-    layer = ASTra()
-    for loss in (nn.BCEWithLogitsLoss(), GMNLoss()):
+def test_swift_functions_of_the_losses_keep_relative_accuracy():
+    eps = torch.finfo(torch.float32).eps
+    v = -torch.logspace(-30, 1.9, 4000)
+    torch.testing.assert_close(swift_losses.exp(v).double(), torch.exp(v.double()), rtol=40 * eps, atol=0)
+    x = torch.cat([v, -v])
+    # e^x carries the rounding of x.
+    torch.testing.assert_close(swift_losses.sigmoid(x).double(), torch.sigmoid(x.double()), rtol=40 * eps, atol=0)
+    torch.testing.assert_close(swift_losses.softplus(x).double(), -torch.nn.functional.logsigmoid(-x.double()), rtol=40 * eps, atol=0)
+    far = torch.tensor([-1e30, -1e6, -200.0])
+    assert (swift_losses.exp(far) == 0).all()
+    assert (swift_losses.sigmoid(far) == 0).all()
+    torch.testing.assert_close(swift_losses.softplus(-far), -far, rtol=0, atol=0)
 
-        def step(x, y, loss=loss):
-            return loss(layer(x), y)
 
-        y = (torch.arange(len(X)) % 7 == 0).float()
-        results = []
+@pytest.mark.parametrize("function", [swift.expm1, swift_losses.exp, swift_losses.sigmoid, swift_losses.softplus])
+def test_swift_functions_hide_no_nan(function):
+    assert function(torch.tensor([torch.nan])).isnan().all()
+
+
+@pytest.mark.parametrize("loss", [nn.BCEWithLogitsLoss, *LOSSES])
+def test_compile_has_no_graph_breaks_no_warnings_and_equals_eager(loss):
+    layer, loss = ASTra(), loss()
+
+    def step(x, y):
+        return loss(layer(x), y)
+
+    y = (torch.arange(len(X)) % 7 == 0).float()
+    results = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*Dynamo detected")
         for function in (step, torch.compile(step, fullgraph=True)):
             x = X.clone().requires_grad_()
             layer.raw_slope.grad = None
             value = function(x, y)
             value.backward()
             results.append((value.detach(), x.grad, layer.raw_slope.grad))
-        for eager, compiled in zip(*results, strict=True):
-            torch.testing.assert_close(compiled, eager, rtol=2e-5, atol=1e-7)
+    for eager, compiled in zip(*results, strict=True):
+        torch.testing.assert_close(compiled, eager, rtol=2e-5, atol=1e-7)
+
+
+def test_a_logit_that_is_nan_shows_in_compiled_gradients():
+    """Where mixed precision overflows, a scaler looks for it there."""
+    layer, loss = ASTra(), BCELoss()
+    x = torch.tensor([torch.nan, 1.0, -1.0], requires_grad=True)
+    torch.compile(lambda x, y: loss(layer(x), y), fullgraph=True)(x, torch.tensor([0.0, 1.0, 0.0])).backward()
+    assert x.grad[0].isnan()
+    assert layer.raw_slope.grad.isnan().all()
 
 
 def test_compiled_running_sums_have_no_graph_breaks_and_equal_eager():
@@ -79,12 +113,13 @@ def test_compiled_running_sums_have_no_graph_breaks_and_equal_eager():
     assert not compiled.kept.requires_grad
 
 
+@pytest.mark.parametrize("loss", [BCELoss, GMNLoss])
 @pytest.mark.parametrize("ignore_index", [None, -1], ids=["nan", "ignore_index"])
-def test_compiled_missing_labels_equal_eager_and_get_no_gradient(ignore_index):
+def test_compiled_missing_labels_equal_eager_and_get_no_gradient(ignore_index, loss):
     """Their logits are NaN, which neither the loss nor another gradient may notice."""
     missing = torch.arange(len(X)) % 5 == 0
     y = torch.where(missing, torch.nan if ignore_index is None else ignore_index, (torch.arange(len(X)) % 7 == 0).float())
-    loss = GMNLoss(ignore_index=ignore_index)
+    loss = loss(ignore_index=ignore_index)
     results = []
     for function in (loss, torch.compile(loss, fullgraph=True)):
         x = torch.where(missing, torch.nan, X).requires_grad_()

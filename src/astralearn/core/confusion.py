@@ -144,7 +144,9 @@ def signed(g: Array, y: Array) -> Array:
 
 
 def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
-    """σ(−m) and σ(m), both with full relative accuracy, from one exponential."""
+    """σ(−m) and σ(m), both with full relative accuracy: from one exponential, or by xp's own sigmoid."""
+    if hasattr(xp, "sigmoid"):
+        return xp.sigmoid(-wrong_logit), xp.sigmoid(wrong_logit)
     e = xp.exp(minus_abs(wrong_logit, xp))
     share = 1.0 / (1.0 + e)
     is_right = wrong_logit < 0

@@ -51,6 +51,9 @@ def namespace(*values: Array) -> Any:
         return np
     if any(type(value).__module__.startswith(("tensorflow", "keras")) for value in values):
         return sys.modules["keras"].ops
+    torch = sys.modules.get("array_api_compat.torch")
+    if torch and all(isinstance(value, torch.Tensor) for value in values):  # at once: torch.compile warns of what is called below
+        return torch
     return compat.array_namespace(*values)
 
 

@@ -67,9 +67,9 @@ def warp_at(bx: Array, shared: OfSlope, softplus_t: Array, sigmoid_t: Array, *, 
     """The rest of `warp`, given bx, ln(1 + e^t) and σ(t)."""
     minus_s = softplus_t * -shared.inverse
     minus_y_hat = xp.expm1(minus_s)
-    y_hat = -minus_y_hat
-    logit = xp.minimum(xp.log(y_hat) - minus_s, bx)
-    return Warp(logit - shared.origin, sigmoid_t / y_hat, minus_s / minus_y_hat)
+    per_y_hat = -1.0 / minus_y_hat
+    logit = xp.minimum(xp.log(-minus_y_hat) - minus_s, bx)
+    return Warp(logit - shared.origin, sigmoid_t * per_y_hat, -minus_s * per_y_hat)
 
 
 def slope_derivative(shared: OfSlope, dx_x: Array, dx: Array, lag: Array, one: Array | float) -> Array:
