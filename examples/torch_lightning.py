@@ -28,6 +28,10 @@ class RareClassifier(lightning.LightningModule):
         self.loss = GMNLoss()
         self.monitor = SoftConfusionMonitor()
 
+    def on_train_epoch_start(self) -> None:
+        # Lightning tells samplers the epoch, but no batch sampler: after a checkpoint it would begin with the first epoch's order.
+        self.trainer.train_dataloader.batch_sampler.set_epoch(self.current_epoch)
+
     def training_step(self, batch: tuple[Tensor, Tensor], _: int) -> Tensor:
         x, y = batch
         logits = self.model(x)

@@ -855,3 +855,19 @@ def test_a_warm_start_takes_the_margin_that_was_chosen_where_there_is_a_slope():
     assert model.set_params(activation="sigmoid").fit(X, y).margin_ == 0
     assert model.set_params(activation="astra", margin=3.0).fit(X, y).margin_ == 3
     assert model.set_params(margin="auto").fit(X, y).margin_ == chosen > 0
+
+
+def test_labels_as_bytes_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"y: .*bytes"):
+        ASTraClassifier().fit(np.zeros((10, 2)), np.asarray([b"yes"] * 3 + [b"no"] * 7))
+
+
+def test_a_message_about_processes_is_kept_from_users_of_threads(monkeypatch):
+    def effective(n_jobs):
+        warnings.warn("Loky-backed parallel loops cannot be called in a multiprocessing, setting n_jobs=1", stacklevel=2)
+        return abs(n_jobs)
+
+    monkeypatch.setattr("joblib.effective_n_jobs", effective)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick(epochs=2).fit(*rare(60))

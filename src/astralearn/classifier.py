@@ -103,7 +103,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         {label: cost of a mistake} weighs the rates (GMN becomes 1 − TPR^{2a} TNR^{2(1−a)}, a the minority's share of the two costs), and
         "balanced" changes nothing, for they are balanced.
     n_jobs : int, optional
-        Threads. None: all cores (one inside a joblib worker). The result does not depend on it.
+        Threads. None: all cores (one inside a joblib worker). The result does not depend on it. A process forked after a fit can predict,
+        but `fit` refuses there, where JAX would wait for ever: spawn processes, as joblib does.
     random_state : int, RandomState or None
         Seeds the initial weights and the validation split.
     verbose : int
@@ -366,6 +367,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y)
         except TypeError as error:  # it sorts them
             kinds = sorted({type(label).__name__ for label in y.tolist()})
+            if kinds == ["bytes"]:
+                raise ValueError(f"y: {error}") from error
             raise ValueError(f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}") from error
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
@@ -622,8 +625,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         from astralearn.progress import bar
 
         with bar(self.verbose, settings.epochs, label) as progress:
-            n_jobs = joblib.effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-            return train(stack, settings, n_jobs=n_jobs, progress=progress)
+            return train(stack, settings, n_jobs=_threads(self.n_jobs), progress=progress)
 
     def _keep(self, prepared: Prepared, trained: Trained, start: int, choice: Choice | None) -> None:
         """Fitted state from the networks start … start + n_estimators of the stack; choice: None where they are of interrupted trials."""
@@ -683,6 +685,14 @@ class _Earlier(NamedTuple):
     positive: Any
     architecture: Architecture
     states: list[dict[str, np.ndarray]]
+
+
+def _threads(n_jobs: int | None) -> int:
+    """How many cores n_jobs means here; all for None. The message of joblib inside multiprocessing's workers is about processes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Loky-backed parallel loops")
+        count: int = joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    return count
 
 
 def _described(n: int, architecture: Architecture) -> str:

@@ -159,3 +159,19 @@ def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
     (got,) = session.run(None, {session.get_inputs()[0].name: X[:, None].numpy()})
     np.testing.assert_allclose(got, expected, rtol=2e-5)
+
+
+@pytest.mark.parametrize("way", ["trace", "script-based ONNX exporter"])
+def test_the_older_ways_out_need_no_no_grad(way, tmp_path):
+    model = nn.Sequential(nn.Linear(1, 1), ASTra()).eval()
+    x = torch.linspace(-3, 3, 13)[:, None]
+    expected = model(x).detach().numpy()
+    if way == "trace":
+        got = torch.jit.trace(model, x)(x).detach().numpy()
+    else:
+        pytest.importorskip("onnx")
+        runtime = pytest.importorskip("onnxruntime")
+        torch.onnx.export(model, (x,), str(tmp_path / "model.onnx"), dynamo=False)
+        session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+        (got,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-6)

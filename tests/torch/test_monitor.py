@@ -71,7 +71,12 @@ assert not monitor.is_torchmetric
 first = monitor(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]), torch.ones(3, requires_grad=True))
 monitor.update(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]))
 assert abs(float(monitor.compute()["fpr"]) - 0.5) < 1e-6 and abs(float(first["fpr"]) - 0.5) < 1e-6
-assert "counts" in monitor.state_dict()
+assert not list(monitor.buffers()), "DDP would overwrite it with rank 0's"
+assert monitor.half().counts.dtype == torch.float64 and monitor.to("meta").counts.device.type == "meta"
+monitor = SoftConfusionMonitor()
+monitor.update(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]))
+assert all(torch.isfinite(reading) for reading in monitor(torch.empty(0), torch.empty(0)).values())
+assert abs(float(monitor.compute()["fpr"]) - 0.5) < 1e-6
 monitor.reset()
 assert float(monitor.counts.sum()) == 0
 """

@@ -102,3 +102,20 @@ def test_mistakes_get_a_clear_error(arguments, message):
 def test_lightnings_sampler_in_place_of_the_labels():
     with pytest.raises(TypeError, match=r"found a DistributedSampler.*Trainer\(use_distributed_sampler=False\)"):
         StratifiedBatchSampler(DistributedSampler(labels(), num_replicas=2, rank=0), 4)
+
+
+def test_ranks_are_looked_up_when_batches_are_drawn(monkeypatch):
+    """Lightning initialises torch.distributed in fit, after the loader was made."""
+    labels = torch.cat([torch.ones(3), torch.zeros(40)])
+    sampler = StratifiedBatchSampler(labels, 6, positives_per_batch=1)
+    alone = len(sampler)
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    seen = []
+    for rank in (0, 1):
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
+        sampler.set_epoch(0)
+        seen.append({index for batch in sampler for index in batch if labels[index] == 0})
+    assert len(sampler) == alone // 2
+    assert not seen[0] & seen[1]
+    assert len(seen[0] | seen[1]) == 40

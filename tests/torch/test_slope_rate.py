@@ -84,3 +84,14 @@ def test_mistakes_get_a_clear_error(call, error, message):
 def test_parameters_are_no_model():
     with pytest.raises(TypeError, match="model must be the module itself, not its parameters; found generator"):
         parameter_groups(nn.Linear(2, 1).parameters(), lr=1e-3)
+
+
+def test_slopes_that_the_model_does_not_own_are_refused():
+    """As under FullyShardedDataParallel with flattened parameters."""
+
+    class Flattened(nn.Sequential):
+        def parameters(self, recurse=True):
+            return iter([nn.Parameter(torch.zeros(5))])
+
+    with pytest.raises(ValueError, match="use_orig_params"):
+        parameter_groups(Flattened(nn.Linear(3, 1), ASTra()), lr=1e-3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,11 @@ GROUP = 13  # networks in one group at most: more gain nothing
 GROUP_NUMBERS = 1 << 16  # networks × rows in one group where each network has its own rows: more spill out of the cache
 
 History = dict[str, np.ndarray]
+
+# Threads of JAX's do not survive a fork, and whoever waits for one waits for ever.
+_fork = {"has_trained": False, "was_inherited": False}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _fork.update(was_inherited=_fork["has_trained"]))
 
 
 class Progress(NamedTuple):
@@ -135,6 +141,7 @@ def train(
     Ctrl-C ends training after the segments under way and keeps what was learned. group, chunk_numbers: networks per group and numbers per
     chunk, which change results by rounding only.
     """
+    _check_fork()
     lbfgs = settings.solver == "lbfgs"
     groups = split(list(stack.fold_of), _rows_of_each(stack), 1 if lbfgs else group)
     control = _Control(time.monotonic() + settings.time_limit, progress)
@@ -148,6 +155,15 @@ def train(
     if sum(fold.X.nbytes for fold in stack.folds) > LARGE:
         gc.collect()  # JAX leaves the packed rows in reference cycles; a copy of large data should not outlive its use
     return _collect(stack, groups, results, interrupted)
+
+
+def _check_fork() -> None:
+    if _fork["was_inherited"]:
+        raise RuntimeError(
+            "this process was forked from one that had trained networks already, and JAX would wait for ever: start processes by "
+            "multiprocessing.get_context('spawn') or 'forkserver', or by joblib's default backend, loky"
+        )
+    _fork["has_trained"] = True
 
 
 def _rows_of_each(stack: Stack) -> int:

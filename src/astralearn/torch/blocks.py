@@ -12,7 +12,8 @@ BLOCK = 131_072
 def blocks(x: torch.Tensor, times: int = 1) -> list[slice]:
     """Slices of the first dimension, of `times` a block; one slice of everything where they do not pay or shapes are being traced."""
     size = times * BLOCK
-    if torch.compiler.is_compiling() or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * size:
+    is_traced = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    if is_traced or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * size:
         return [slice(None)]
     rows = max(1, size * x.shape[0] // x.numel())
     return [slice(start, start + rows) for start in range(0, x.shape[0], rows)]

@@ -10,7 +10,6 @@ depends on their result: as TorchInductor writes a selection, with masks, one at
 
 from __future__ import annotations
 
-import functools
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -82,8 +81,15 @@ _BITS_OF_ROOT_HALF, _FRACTION, _ONE_EXPONENT = 0x3F3504F3, 0x7FFFFF, 2.0**23
 def _polynomial(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
     """Σ cₖxᵏ as E(x²) + x·O(x²), both by Horner's rule: half as long a chain of operations that wait for each other."""
     squared = x * x
-    even, odd = (functools.reduce(lambda total, c: total * squared + c, coefficients[k::2][::-1]) for k in (0, 1))
+    even, odd = (_horner(squared, coefficients[k::2]) for k in (0, 1))
     return even + x * odd
+
+
+def _horner(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
+    total: Any = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        total = total * x + coefficient
+    return total
 
 
 def _power_of_two(v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

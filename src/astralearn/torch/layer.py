@@ -69,7 +69,7 @@ class ASTra(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Rebalanced logits g, of the shape of the logits x."""
         x, b = self._aligned(x)
-        if torch.is_grad_enabled() and (x.requires_grad or b.requires_grad) and not torch.compiler.is_exporting():
+        if torch.is_grad_enabled() and (x.requires_grad or b.requires_grad) and not _is_exported():
             g: Tensor = _Warp.apply(x, b)  # type: ignore[no-untyped-call]
             return g
         return _rebalanced_logit(x, b)
@@ -199,6 +199,11 @@ def _rebalanced_logit(x: Tensor, b: Tensor) -> Tensor:
         whole: Tensor = rebalanced_logit(x, b, xp=namespace())
         return whole
     return torch.cat([rebalanced_logit(x[row], b, xp=namespace()) for row in rows])
+
+
+def _is_exported() -> bool:
+    """Whether the graph of values alone is wanted."""
+    return torch.compiler.is_exporting() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
 
 
 def _at_least_float32(x: Tensor) -> Tensor:

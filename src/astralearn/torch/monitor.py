@@ -54,7 +54,7 @@ class SoftConfusionMonitor(_Metric):
         if self.is_torchmetric:
             self.add_state("counts", default=zeros, dist_reduce_fx="sum")
         else:
-            self.register_buffer("counts", zeros)
+            self.counts = zeros  # no buffer: DDP would send rank 0's to everyone
 
     @property
     def is_torchmetric(self) -> bool:
@@ -96,13 +96,20 @@ class SoftConfusionMonitor(_Metric):
 
     if _Metric is nn.Module:  # what torchmetrics.Metric would bring
 
+        def _apply(self, fn: Any, recurse: bool = True) -> Any:
+            super()._apply(fn, recurse)
+            self.counts = self.counts.to(fn(self.counts).device)
+            return self
+
         def reset(self) -> None:
             """Forgets everything counted."""
             self.counts.zero_()
 
         @torch.no_grad()
         def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> dict[str, Tensor]:
-            """Counts a batch and returns its own readings."""
+            """Counts a batch and returns its own readings; an empty batch's are those of nothing."""
+            if logits.numel() == 0 and logits.shape == target.shape:
+                return {name: getattr(SoftConfusion(*torch.zeros_like(self.counts)), name) for name in READINGS}
             g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
             batch = soft_confusion(g, y, weight, xp=eager)
             self.counts += torch.stack(list(batch)).to(self.counts)

@@ -20,8 +20,9 @@ class StratifiedBatchSampler(Sampler[list[int]]):
 
     labels: 0 and 1, one per example: a tensor, or anything that NumPy makes an array of. batch_size: on each rank, positives included.
     positives_per_batch: None takes the data's share of positives, but leaves room for at least one of either class. num_replicas, rank:
-    taken from torch.distributed where it is initialised. Every rank gets the same number of batches, no negative twice; call `set_epoch`
-    as with DistributedSampler to get another order in each epoch, here in any case. seed: the same on all ranks.
+    taken from torch.distributed where it is initialised by the time that batches are drawn. Every rank gets the same number of
+    batches, no negative twice; call `set_epoch` as with DistributedSampler to get another order in each epoch, here in any case.
+    seed: the same on all ranks.
     """
 
     def __init__(
@@ -47,9 +48,7 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         self.positives_per_batch = positives_per_batch
         if not 1 <= self.positives_per_batch < batch_size:
             raise ValueError(f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}")
-        is_distributed = dist.is_available() and dist.is_initialized()
-        self.num_replicas = num_replicas if num_replicas is not None else dist.get_world_size() if is_distributed else 1
-        self.rank = rank if rank is not None else dist.get_rank() if is_distributed else 0
+        self._num_replicas, self._rank = num_replicas, rank
         if not 0 <= self.rank < self.num_replicas:
             raise ValueError(f"rank must be in [0, num_replicas); found {self.rank} of {self.num_replicas}")
         self.batch_size = batch_size
@@ -60,6 +59,20 @@ class StratifiedBatchSampler(Sampler[list[int]]):
             raise ValueError(
                 f"{len(self.negatives)} negatives fill no batch on each of {self.num_replicas} ranks: lower batch_size or drop_last"
             )
+
+    @property
+    def num_replicas(self) -> int:
+        """As given, or the world's size now: loaders are often made before torch.distributed is initialised, in Lightning's fit."""
+        if self._num_replicas is not None:
+            return self._num_replicas
+        return dist.get_world_size() if _is_distributed() else 1
+
+    @property
+    def rank(self) -> int:
+        """As given, or this process's now."""
+        if self._rank is not None:
+            return self._rank
+        return dist.get_rank() if _is_distributed() else 0
 
     def set_epoch(self, epoch: int) -> None:
         """Another order, the same on every rank."""
@@ -82,6 +95,10 @@ class StratifiedBatchSampler(Sampler[list[int]]):
             of_0 = torch.tensor_split(negatives[number * per_round : (number + 1) * per_round], self.num_replicas)[self.rank]
             of_1 = positives[dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch]
             yield torch.cat([of_1, of_0]).tolist()
+
+
+def _is_distributed() -> bool:
+    return dist.is_available() and dist.is_initialized()
 
 
 def _one_per_example(labels: object) -> Tensor:

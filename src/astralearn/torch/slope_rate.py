@@ -29,6 +29,8 @@ def parameter_groups(model: nn.Module, lr: float, slope_lr: float = 0.01) -> lis
     if not slopes:
         raise ValueError("the model has no learnable ASTra layer: add one, or pass model.parameters() to the optimizer")
     known = {id(parameter) for parameter in slopes}
+    if not known <= {id(parameter) for parameter in model.parameters()}:
+        raise ValueError("the slopes are not among model.parameters(): FullyShardedDataParallel must be given use_orig_params=True")
     others = [parameter for parameter in model.parameters() if parameter.requires_grad and id(parameter) not in known]
     # Weight decay would pull β to 0, that is b to 2, whatever the data say.
     return [{"params": others, "lr": lr}, {"params": slopes, "lr": slope_lr, "weight_decay": 0.0, "name": SLOPE_GROUP}]
