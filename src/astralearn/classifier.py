@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -29,6 +28,7 @@ from astralearn.cross_fitting import UNTRIED, Choice
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import FAR, View
+from astralearn.left_whole import left_whole
 from astralearn.preparation import Part, Prepared, Rows, checked_splits, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning; before the first epoch, and
         where anything else goes wrong, it is left as it was.
         """
-        with self._left_whole():
+        with left_whole(self):
             earlier = self._earlier() if self.warm_start else None
             rows, labels = self._checked(X, y, sample_weight, None if earlier is None else earlier.positive)
             seed = self._draw_seed()
@@ -348,17 +348,6 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    @contextlib.contextmanager
-    def _left_whole(self) -> Iterator[None]:
-        """Where the block fails, what was fitted before it stays, if anything was."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, positive: Any = None) -> tuple[Rows, np.ndarray]:
         """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""

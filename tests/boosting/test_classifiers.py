@@ -260,19 +260,23 @@ def test_missing_values_and_categories(library):
 @ALL
 @pytest.mark.parametrize("loss", ["bce", "gmn"])
 def test_a_doubled_weight_moves_the_model_as_a_doubled_row(library, loss, rare):
-    X, y = rare
-    # With the library's bins fixed by the same rows, weights 2 and duplicates build the same trees.
+    """In features of few values, and without limits that count rows or grow with them, both see the same splits."""
+    X, y = np.round(rare[0] * 3) / 3, rare[1]
     options = {
-        "txt": {"min_child_samples": 1},
+        "txt": {"min_child_samples": 0, "min_data_in_bin": 1, "reg_lambda": 1.0, "max_depth": 2},
         "ubj": {"tree_method": "exact"},
-        "cbm": {"bootstrap_type": "No", "random_strength": 0, "feature_border_type": "Uniform"},
-    }
+        "cbm": {"bootstrap_type": "No", "random_strength": 0, "feature_border_type": "Uniform", "l2_leaf_reg": 1e-9},
+    }[library.suffix]
     weight = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
-    again = np.concatenate([np.arange(len(y)), np.flatnonzero(weight == 2)])
-    one = library.make(10, loss=loss, **options[library.suffix]).fit(X, y, sample_weight=weight)
-    two = library.make(10, loss=loss, **options[library.suffix]).fit(X[again], y[again])
-    assert one.slope_ == pytest.approx(two.slope_, rel=1e-4)
-    assert np.corrcoef(library.scores(one, X), library.scores(two, X))[0, 1] > 0.9
+    again = np.repeat(np.arange(len(y)), weight.astype(int))
+    doubled = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(X[again], y[again])
+    weighted = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(library.scores(weighted, X), library.scores(doubled, X), atol=1e-5)
+    np.testing.assert_allclose(weighted.slope_path_, doubled.slope_path_, rtol=1e-7)
+    for wrong in (None, weight**2, 1 / weight):
+        other = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(X, y, sample_weight=wrong)
+        assert np.abs(library.scores(other, X) - library.scores(doubled, X)).max() > 0.01
+        assert np.abs(other.slope_path_ / doubled.slope_path_ - 1).max() > 1e-5
 
 
 @ALL
@@ -373,6 +377,106 @@ def earlier_models(library, model, tmp_path):
     model.save_model(path)
     name, booster = ("init_model", model.booster_) if library.suffix == "txt" else ("xgb_model", model.get_booster())
     return [{name: earlier} for earlier in (model, booster, path)]
+
+
+def plain_models(library, X, y, tmp_path):
+    """Models of 30 trees that know of no slope, in the forms in which a library takes the model to go on from."""
+    path = str(tmp_path / f"plain.{library.suffix}")
+    if library.suffix == "txt":
+        model = lgb.LGBMClassifier(n_estimators=30, verbose=-1, n_jobs=1).fit(X, y)
+        model.booster_.save_model(path)
+        return [{"init_model": earlier} for earlier in (model, model.booster_, path)]
+    model = xgb.XGBClassifier(n_estimators=30, n_jobs=1).fit(X, y)
+    model.save_model(path)
+    return [{"xgb_model": earlier} for earlier in (model, model.get_booster(), path)]
+
+
+@CONTINUING
+def test_trees_that_know_no_slope_count_in_its_path(library, rare, tmp_path):
+    X, y = rare
+    for earlier in plain_models(library, X, y, tmp_path):
+        model = library.make(7, slope_rate_min=0.5).fit(X, y, **earlier)
+        assert len(model.slope_path_) == model._n_trees_used() + 1 == 38
+        assert set(model.slope_path_[:31]) == {library.make(1).fit(X, y).slope_path_[0]}
+        assert model.slope_ == model.slope_path_[-1] != model.slope_path_[30]
+        assert len(model._rates) == 38
+
+
+@CONTINUING
+def test_early_stopping_after_trees_that_know_no_slope_takes_the_slope_of_its_best_round(library, rare, tmp_path):
+    X, y = rare
+    options = {"loss": "bce", "tau_init": 0.1, "slope_rate_min": 20, "slope_rate_max": 50}
+    evaluated = {"eval_set": [(X[1000:], y[1000:])]}
+    for earlier in plain_models(library, X[:1000], y[:1000], tmp_path):
+        if library.suffix == "txt":
+            stop = [lgb.early_stopping(5, verbose=False)]
+            model = library.make(60, **options).fit(X[:1000], y[:1000], callbacks=stop, **evaluated, **earlier)
+            reported = model.best_score_["valid_0"]["soft_g_mean"]
+        else:
+            model = library.make(60, early_stopping_rounds=5, **options).fit(X[:1000], y[:1000], verbose=False, **evaluated, **earlier)
+            reported = 1 - model.best_score
+        assert len(model.slope_path_) == model._n_trees_used() + 6
+        z = model.predict_proba(X[1000:])[:, 1]
+        assert np.sqrt(z[y[1000:] == 1].mean() * (1 - z[y[1000:] == 0]).mean()) == pytest.approx(reported, abs=2e-6)
+
+
+@CONTINUING
+def test_continued_training_keeps_the_activation(library, rare, tmp_path):
+    X, y = rare
+    for then, now in (("astra", "sigmoid"), ("sigmoid", "astra")):
+        first = library.make(3, activation=then).fit(X, y)
+        for earlier in earlier_models(library, first, tmp_path):
+            with pytest.raises(ValueError, match=f'activation must be "{then}", that of the earlier model .*; found "{now}"'):
+                library.make(3, activation=now).fit(X, y, **earlier)
+            assert len(library.make(3, activation=then, tau_init=0.4).fit(X, y, **earlier).slope_path_) == 7
+    flat = library.make(3, tau_init=0.5).fit(X, y)
+    for activation in ("astra", "sigmoid"):
+        model = library.make(3, activation=activation, tau_init=0.5)
+        assert model.fit(X, y, **earlier_models(library, flat, tmp_path)[0]).slope_ == 1.0
+
+
+@CONTINUING
+def test_the_slope_survives_rounds_in_which_all_scores_are_equal(library, rare):
+    """DART drops all trees of some rounds."""
+    dart = (
+        {"boosting_type": "dart", "drop_rate": 0.5, "skip_drop": 0.0} if library.suffix == "txt" else {"booster": "dart", "rate_drop": 0.5}
+    )
+    model = library.make(50, loss="bce", slope_rate_min=0.5, random_state=3, **dart).fit(*rare)
+    assert len(model.slope_path_) == model._n_trees_used() + 1 == 51
+    assert np.abs(np.diff(np.log(model.slope_path_))).max() < 0.01
+
+
+@CONTINUING
+def test_trees_without_a_split_count_in_the_slope_path(library, rare):
+    X, y = rare
+    limit = {"txt": {"min_child_samples": 1400}, "ubj": {"gamma": 1e9}}[library.suffix]
+    with pytest.warns(UserWarning, match="the fitted trees hold no split"):
+        first = library.make(3, **limit).fit(X, y)
+    kept = first._n_trees_used()
+    assert len(first.slope_path_) == kept + 1
+    name, unlimited = ("init_model", {}) if library.suffix == "txt" else ("xgb_model", {"gamma": 0})
+    second = library.make(5, **unlimited).fit(X, y, **{name: first})
+    assert len(second.slope_path_) == second._n_trees_used() + 1 == kept + 6
+
+
+def test_lightgbm_rounds_that_leave_no_tree_leave_no_slope(rare, monkeypatch):
+    """LightGBM keeps no tree of a round without a split, and goes on."""
+    X, y = rare
+    options = {"loss": "bce", "colsample_bytree": 0.2, "min_split_gain": 8.0, "slope_rate_min": 0.5, "random_state": 1}
+    slopes, trees = [], []
+
+    def recorded(objective, *args):
+        factors = advance(objective, *args)
+        slopes.append(objective.slope)
+        return factors
+
+    advance = Objective.advance
+    monkeypatch.setattr(Objective, "advance", recorded)
+    model = LIBRARIES["lightgbm"].make(20, **options).fit(X, y, callbacks=[lambda training: trees.append(training.model.num_trees())])
+    assert 1 < trees[-1] < len(slopes) == 20
+    slope_after = dict(zip(trees, slopes, strict=True))
+    assert model.slope_path_[1:].tolist() == [slope_after[k] for k in range(1, trees[-1] + 1)]
+    assert model.slope_ == slopes[-1]
 
 
 @CONTINUING
@@ -519,6 +623,73 @@ def test_lightgbm_forests_are_refused(rare):
             LIBRARIES["lightgbm"].make(5, bagging_freq=1, bagging_fraction=0.5, **option).fit(*rare)
 
 
+@ALL
+@pytest.mark.parametrize("failure", ["rows", "interruption"])
+def test_a_refit_that_fails_leaves_the_fitted_model(library, failure, rare, monkeypatch):
+    X, y = rare
+    model = library.make(5).fit(X, np.where(y == 1, "fraud", "ok"))
+    before = model.predict_proba(X)
+    calls = []
+
+    def interrupted(*args):
+        calls.append(None)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return advance(*args)
+
+    advance = Objective.advance
+    if failure == "interruption":
+        monkeypatch.setattr(Objective, "advance", interrupted)
+    rows = np.full(X.shape, "text", dtype=object) if failure == "rows" else X
+    expected = KeyboardInterrupt if failure == "interruption" else cb.CatBoostError if library.suffix == "cbm" else ValueError
+    with pytest.raises(expected):
+        model.fit(rows, np.where(y == 1, "a", "z"))
+    assert model.classes_.tolist() == ["fraud", "ok"]
+    assert model.minority_class_ == "fraud"
+    assert set(model.predict(X)) == {"fraud", "ok"}
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    assert len(model.slope_path_) == 6
+    monkeypatch.undo()
+    assert model.fit(X, np.where(y == 1, "a", "z")).classes_.tolist() == ["a", "z"]
+
+
+@CONTINUING
+def test_a_first_fit_that_fails_leaves_nothing_fitted(library, rare):
+    X, y = rare
+    model = library.make(5)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="could not convert"):
+        model.fit(np.full(X.shape, "text", dtype=object), y)
+    assert vars(model) == before
+
+
+def test_xgboost_refuses_labels_of_more_rows(rare):
+    """XGBoost itself takes them for a hundred and fifty outputs."""
+    X, y = rare
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[10, 1500\]"):
+        LIBRARIES["xgboost"].make(5).fit(X[:10], y)
+
+
+def test_catboost_fits_again_after_reading_a_file(rare, tmp_path):
+    X, y = rare
+    model = LIBRARIES["catboost"].make(5).fit(X, y)
+    model.save_model(path := str(tmp_path / "model.cbm"))
+    loaded = ASTraCatBoostClassifier(verbose=0, allow_writing_files=False).load_model(path)
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    for again in (clone(loaded), loaded):
+        np.testing.assert_array_equal(again.fit(X, y).predict_proba(X), model.predict_proba(X))
+    chosen = ASTraCatBoostClassifier(eval_metric="mcc", metric_period=2).load_model(path)
+    assert [chosen.get_params().get(name) for name in ("loss_function", "eval_metric", "metric_period")] == [None, "mcc", 2]
+
+
+def test_catboost_importances_are_those_of_the_file_read_last(rare, tmp_path):
+    X, y = rare
+    model = LIBRARIES["catboost"].make(5).fit(X, y)
+    model.save_model(path := str(tmp_path / "model.cbm"))
+    other = LIBRARIES["catboost"].make(5).fit(X[:, ::-1], y).load_model(path)
+    np.testing.assert_array_equal(other.feature_importances_, model.feature_importances_)
+
+
 def test_catboost_scores_columns_and_weights(rare):
     X, y = rare
     model = LIBRARIES["catboost"].make(5).fit(X, y)
@@ -631,6 +802,33 @@ def test_lightgbm_metrics_that_nobody_has_are_named(rare):
     for metric in ("auc", "binary_logloss", "average_precision", "mae"):
         assert make(3).fit(X, y, eval_set=[(X, y)], eval_metric=metric).evals_result_
     assert make(3).fit(X, y, eval_set=[(X, y)], eval_metric="None").evals_result_ == {}
+
+
+def test_lightgbm_evaluates_the_soft_g_mean_where_no_metric_is_named(rare):
+    X, y = rare
+    for options, names in (
+        ({}, ["soft_g_mean"]),
+        ({"metric": None}, ["soft_g_mean"]),
+        ({"metric": "auc"}, ["auc"]),
+        ({"metrics": ["auc", "average_precision"]}, ["auc", "average_precision"]),
+    ):
+        assert list(LIBRARIES["lightgbm"].make(3, **options).fit(X, y, eval_set=[(X, y)]).evals_result_["training"]) == names
+    with pytest.raises(ValueError, match="metric must be one of LightGBM's, those of SCORES go into fit's eval_metric; found 'soft_mcc'"):
+        LIBRARIES["lightgbm"].make(3, metric="soft_mcc").fit(X, y, eval_set=[(X, y)])
+
+
+@ALL
+@pytest.mark.parametrize("start", [np.nan, np.inf, -np.inf])
+def test_a_start_that_is_no_number_is_refused(library, start, rare):
+    with pytest.raises(ValueError, match=f"start must be finite; found {start}"):
+        library.make(3, start=start).fit(*rare)
+
+
+@ALL
+def test_weights_that_are_all_0_are_refused_where_the_start_depends_on_them(library, rare):
+    X, y = rare
+    with pytest.raises(ValueError, match="sample_weight must be above 0 for some row; found a sum of 0"):
+        library.make(3, loss="bce").fit(X, y, sample_weight=np.zeros(len(y)))
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,15 @@ def test_a_second_training_starts_afresh_unless_it_goes_on_from_a_model(client, 
     np.testing.assert_array_equal(fresh.slope_path[: ROUNDS + 1], path)
 
 
+def test_trees_that_know_no_slope_count_in_its_path(client, data):
+    X, y, w = data
+    plain = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, y), 5)
+    objective = ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5)
+    ours.train(client, PARAMS, on_workers(client, X, y, w, (600, 600)), 3, objective=objective, xgb_model=plain)
+    assert len(objective.slope_path) == len(objective.learner.rates) == 9
+    assert len(set(objective.slope_path[:6])) == 1
+
+
 def test_without_adding_up_the_models_differ(data):
     """What the sums are for: a worker that counts only its own rows has no positive, and another model comes out."""
     _, y, w = data

@@ -27,6 +27,9 @@ _METADATA = "astralearn_state"
 
 _KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")
 
+# Parameters that are ours while CatBoost fits; its model file keeps what it made of them.
+_PUT_IN = ("loss_function", "eval_metric", "metric_period")
+
 _CLASS_WEIGHTS = ("class_weights", "auto_class_weights", "scale_pos_weight")
 
 
@@ -166,10 +169,15 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
 
     def load_model(self, fname: Any = None, format: str = "cbm", stream: Any = None, blob: Any = None) -> Self:
         """Read what `save_model` wrote: predicts as the classifier that was saved."""
-        own = {name: self._init_params[name] for name in OWN_PARAMETERS if name in self._init_params}
+        given = {name: self._init_params[name] for name in (*OWN_PARAMETERS, *_PUT_IN) if name in self._init_params}
         super().load_model(fname, format, stream, blob)
-        self._init_params.update(own)
+        for name in _PUT_IN:
+            self._init_params.pop(name, None)
+        self._init_params.update(given)
         self._read_metadata()
+        self._prediction_values_change = None
+        if self._object._has_leaf_weights_in_model() and not self.get_embedding_feature_indices():
+            self.get_feature_importance()  # which feature_importances_ then shows, as after a fit
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -283,7 +291,7 @@ def _training_parameters(estimator: Any, rounds: _Rounds) -> Iterator[None]:
             raise ValueError(f"{name} must be left out: loss and activation choose it; found {before[name]!r}")
     taken = {*OWN_PARAMETERS, *_CLASS_WEIGHTS}
     estimator._init_params = {name: value for name, value in before.items() if name not in taken}
-    estimator._init_params.update(loss_function=rounds, eval_metric=rounds, metric_period=1)
+    estimator._init_params.update(zip(_PUT_IN, (rounds, rounds, 1), strict=True))
     estimator._canonized_params = None
     try:
         yield

@@ -45,7 +45,7 @@ def train(
     if earlier is None:
         objective.reset()
     else:
-        continue_slope(objective, state_of(earlier))
+        continue_slope(objective, state_of(earlier), earlier.num_boosted_rounds())
     result: dict[str, Any] = xgb_dask.train(
         client,
         {"objective": "binary:logistic", "base_score": 0.5, **params},
@@ -56,7 +56,8 @@ def train(
         callbacks=[*(callbacks or []), _SlopeRecorder(objective)],
         **options,
     )
-    continue_slope(objective, State.of_text(result["booster"].attr(STATE_ATTRIBUTE)))
+    state = State.of_text(result["booster"].attr(STATE_ATTRIBUTE))
+    objective.learner.continue_from(state.slope_path, state.rates)
     return result
 
 

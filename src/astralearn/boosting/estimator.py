@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -114,6 +115,8 @@ class RebalancedBoosting:
 
     def _start(self, y: np.ndarray, sample_weight: Any, slope: float, positive_weight: float = 1.0) -> float:
         if self.start is not None:
+            if not math.isfinite(self.start):
+                raise ValueError(f"start must be finite; found {self.start}")
             return float(self.start)
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weight is not None and weight.shape != y.shape:
@@ -172,10 +175,27 @@ def continued_labels(y: Any, earlier: State | None) -> MinorityLabels:
     return earlier.labels
 
 
-def continue_slope(objective: Objective, earlier: State | None) -> None:
-    """Begin where an earlier model's slope ended, so that its trees and the new ones share one path."""
-    if earlier is not None:
-        objective.learner.continue_from(earlier.slope_path, earlier.rates)
+def continue_slope(objective: Objective, earlier: State | None, rounds: int) -> None:
+    """Begin where an earlier model of so many rounds ended, so that its trees and the new ones share one path of slopes."""
+    if earlier is None:
+        objective.learner.continue_after(rounds)
+        return
+    _check_activation(objective, earlier)
+    objective.learner.continue_from(earlier.slope_path, earlier.rates)
+
+
+def _check_activation(objective: Objective, earlier: State) -> None:
+    """The sigmoid's slope is 1 throughout. So is ASTra's that starts from 1, for its step vanishes there."""
+    flat = all(b == 1.0 for b in earlier.slope_path)
+    if objective.activation == "sigmoid" and not flat:
+        raise ValueError(
+            'activation must be "astra", that of the earlier model that training goes on from, whose slope is '
+            f'{earlier.slope_path[-1]:.4g}; found "sigmoid"'
+        )
+    if objective.activation == "astra" and flat and objective.slope_path[0] != 1.0:
+        raise ValueError(
+            'activation must be "sigmoid", that of the earlier model that training goes on from, whose slope is 1 throughout; found "astra"'
+        )
 
 
 def warn_without_splits() -> None:

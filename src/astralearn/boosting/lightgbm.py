@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +19,8 @@ from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, St
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, LightGBMScore
-from astralearn.boosting.training import LightGBMObjective
+from astralearn.boosting.training import lightgbm_round
+from astralearn.left_whole import left_whole
 
 # The line of a LightGBM model file that holds labels and slope. LightGBM reads past header keys that it does not know.
 # A Booster in memory has no header: there it is an attribute, which pickles with it.
@@ -27,8 +29,9 @@ _HEADER = "astralearn_state"
 # From 4.7 on LightGBM takes evaluation sets as eval_X and eval_y and warns at eval_set; 4.5, our lower bound, knows only that.
 _TAKES_EVAL_X = "eval_X" in inspect.signature(LGBMModel.fit).parameters
 
-# LightGBM's names for one parameter.
+# LightGBM's names for one parameter each.
 _IS_UNBALANCE = ("is_unbalance", "unbalance", "unbalanced_sets")
+_METRIC = ("metric", "metrics", "metric_types")
 
 
 class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
@@ -50,13 +53,12 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         if self.objective is not None:
             raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
         plain._objective = self._fitting if stage == "fit" else "None"  # type: ignore[assignment]
-        named = any(alias in plain.get_params() for alias in ("metric", "metrics", "metric_types"))
         params: dict[str, Any] = LGBMModel._process_params(plain, stage)
         if stage == "fit":
-            params["objective"] = LightGBMObjective(self._fitting)
+            params["objective"] = _Round(self._fitting)
             # LightGBM drops features that min_child_samples rules out, and a custom objective then fails where none is left.
             params.setdefault("feature_pre_filter", False)
-        if not named:
+        if not self._named_metrics():
             params["metric"] = []  # LightGBM's default, binary_logloss, would take scores for probabilities
         return params
 
@@ -73,6 +75,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         eval_init_score: Any = None,
         eval_metric: Any = None,
         *,
+        callbacks: Any = None,
         init_model: Any = None,
         eval_X: Any = None,
         eval_y: Any = None,
@@ -82,12 +85,13 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         if "rf" in (self.boosting_type, self._other_params.get("boosting")):
             raise ValueError("boosting_type must not be 'rf': LightGBM's random forests take no objective from outside")
         pairs = _pairs(eval_set, eval_X, eval_y)
-        earlier = None if init_model is None else _earlier(init_model)
-        labels = continued_labels(y, earlier)
+        earlier = None if init_model is None else _booster(init_model)
+        state = None if earlier is None else _state_of(init_model, earlier)
+        labels = continued_labels(y, state)
         binary = labels.to_binary(y)
-        self._describe_labels(labels)
         objective = self._new_objective(self._threads(), self._positive_weight(labels, binary))
-        continue_slope(objective, earlier)
+        if earlier is not None:
+            continue_slope(objective, state, earlier.current_iteration())
         start = 0.0
         if init_score is None and init_model is None:
             start = self._start(binary, sample_weight, objective.slope, self._start_weight(labels, binary))
@@ -97,8 +101,13 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
                 eval_init_score = [np.full(len(of), start) for _, of in pairs]
         # LightGBM knows the training set by its objects, and reports it as "training".
         recoded = [(rows, binary if rows is X and of is y else labels.to_binary(of)) for rows, of in pairs]
-        self._fitting = objective
-        try:
+        named = self._named_metrics()
+        if pairs:
+            _check_metrics(named)
+        scores = _scores(eval_metric, objective, default=bool(pairs) and not named)
+        with left_whole(self):
+            self._describe_labels(labels)
+            self._fitting = objective
             # Past LGBMClassifier.fit, which would encode labels by their order and insist on a built-in objective.
             super(lgb.LGBMClassifier, self).fit(
                 X,
@@ -109,22 +118,27 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
                 eval_sample_weight=eval_sample_weight,
                 eval_class_weight=eval_class_weight,
                 eval_init_score=eval_init_score,
-                eval_metric=_scores(eval_metric, objective, default=bool(pairs)),
+                eval_metric=scores,
+                callbacks=[*(callbacks or []), _path_of_trees(objective)],
                 init_model=init_model,
                 **_evaluation_sets(recoded),
                 **fit_params,
             )
-        finally:
             del self._fitting
-        self._labels = labels
-        self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
-        self._objective = "none"
-        if start != 0.0:
-            _shift_first_tree(self.booster_, start)
-        setattr(self.booster_, _HEADER, self._state)
+            self._labels = labels
+            self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
+            self._objective = "none"
+            if start != 0.0:
+                _shift_first_tree(self.booster_, start)
+            setattr(self.booster_, _HEADER, self._state)
         if not self.booster_.feature_importance("split").any():
             warn_without_splits()
         return self
+
+    def _named_metrics(self) -> list[Any]:
+        """Those that the constructor was given."""
+        given = [self._other_params[name] for name in _METRIC if self._other_params.get(name) is not None]
+        return [metric for each in given for metric in (each if isinstance(each, (list, tuple, set)) else [each])]
 
     def _describe_labels(self, labels: MinorityLabels) -> None:
         """What LGBMClassifier.fit would leave behind."""
@@ -248,15 +262,40 @@ def _header(text: str) -> str | None:
     return line[1] if line else None
 
 
-def _earlier(init_model: Any) -> State | None:
-    """What a classifier, a Booster or a model file carries of astralearn: labels, and the slope up to its trees."""
+class _Round:
+    """The objective in LightGBM's signature, for one training."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def __call__(self, preds: np.ndarray, dataset: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
+        return lightgbm_round(self.objective, preds, dataset)
+
+
+def _path_of_trees(objective: Objective) -> Callable[[Any], None]:
+    """A callback for rounds without a split, of which LightGBM keeps no tree (but the first): the next tree sees the slope after them."""
+
+    def after_round(training: Any) -> None:
+        objective.learner.forget_after(training.model.current_iteration())
+
+    return after_round
+
+
+def _booster(init_model: Any) -> lgb.Booster:
+    """The Booster of a classifier, a Booster or a model file."""
+    if isinstance(init_model, (str, Path)):
+        return lgb.Booster(model_file=init_model)
+    return init_model.booster_ if isinstance(init_model, LGBMModel) else init_model
+
+
+def _state_of(init_model: Any, booster: lgb.Booster) -> State | None:
+    """What a model, whose Booster is given too, carries of astralearn: labels, and the slope up to its trees."""
     if isinstance(init_model, (str, Path)):
         text = _header(Path(init_model).read_text(encoding="utf-8"))
-        booster, state = lgb.Booster(model_file=init_model), None if text is None else State.of_text(text)
+        state = None if text is None else State.of_text(text)
     elif isinstance(init_model, ASTraLGBMClassifier):
-        booster, state = init_model.booster_, init_model._state
+        state = init_model._state
     else:
-        booster = init_model.booster_ if isinstance(init_model, LGBMModel) else init_model
         state = getattr(booster, _HEADER, None)
     return None if state is None else state.cut(booster.current_iteration())
 
@@ -288,6 +327,12 @@ def _evaluation_sets(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     if not pairs:
         return {}
     return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)} if _TAKES_EVAL_X else {"eval_set": pairs}
+
+
+def _check_metrics(named: list[Any]) -> None:
+    for metric in named:
+        if isinstance(metric, str) and not _is_known(metric):
+            raise ValueError(f"metric must be one of LightGBM's, those of SCORES go into fit's eval_metric; found {metric!r}")
 
 
 def _scores(eval_metric: Any, objective: Objective, *, default: bool) -> Any:

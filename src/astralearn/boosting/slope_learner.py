@@ -46,6 +46,17 @@ class SlopeLearner:
         self.slope = self.path[-1]
         self.beta = float(raw_from_slope(self.slope))
 
+    def continue_after(self, rounds: int) -> None:
+        """Go on from here after the rounds of a model that carries no slope: they count as if the path's first b had been theirs."""
+        unknown = rounds + 1 - len(self.path)
+        self.path = [*self.path[:1] * unknown, *self.path][-rounds - 1 :]
+        self.rates = [*self.rates[:1] * unknown, *self.rates][-rounds - 1 :]
+
+    def forget_after(self, rounds: int) -> None:
+        """Keep so many rounds of the path, and after them the current b: the steps in between belong to no tree."""
+        self.path[rounds:] = [self.slope]
+        self.rates[rounds:] = [self.rate]
+
     def step(self, loss_db: float, e_ratio: float) -> None:
         """β ← β − η_b ∂J/∂β, then η_b by the e-ratio (Eq. 10). A fixed slope is only recorded."""
         if self.learnable:

@@ -22,6 +22,8 @@ def start_score(loss: str, y: np.ndarray, sample_weight: np.ndarray | None, slop
     """
     if loss != "bce":
         return 0.0
+    if sample_weight is not None and np.sum(sample_weight) == 0:
+        raise ValueError("sample_weight must be above 0 for some row; found a sum of 0")
     share = float(np.average(y, weights=sample_weight))
     share = min(max(share, 1e-12), 1.0 - 1e-12)
     return inverse_warp(math.log(share) - math.log1p(-share), slope)

@@ -50,7 +50,8 @@ class LightGBMObjective(_BySet):
 
     def __call__(self, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
         with self._learning_from(dataset) as objective:
-            return objective(dataset.get_label(), preds.astype(np.float32), dataset.get_weight())
+            objective.begin_if_equal(preds)
+            return lightgbm_round(objective, preds, dataset)
 
 
 class XGBoostObjective(_BySet):
@@ -66,20 +67,35 @@ class XGBoostObjective(_BySet):
     def __call__(self, first: np.ndarray, second: Any, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """first, second: scores and a DMatrix, or labels and scores."""
         if not hasattr(second, "get_label"):
+            _begin_if_alone(self.objective, second)
             return xgboost_round(self.objective, first, second, sample_weight)
         weight = second.get_weight()
         with self._learning_from(second) as objective:
+            _begin_if_alone(objective, first)
             return xgboost_round(objective, second.get_label(), first, weight if weight.size else None)
+
+
+def lightgbm_round(objective: Objective, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
+    """One round of a training that has begun."""
+    return objective.round(dataset.get_label(), preds.astype(np.float32), dataset.get_weight())
 
 
 def xgboost_round(
     objective: Objective, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One round, over all workers where there are several."""
-    collective = sys.modules["xgboost.collective"]
+    """One round of a training that has begun, over all workers where there are several."""
+    collective = _collective()
     if collective.is_distributed():
         return objective.round(
             y_true, y_pred, sample_weight, shared=SHARED, add_up=lambda sums: collective.allreduce(sums, collective.Op.SUM)
         )
-    objective.begin_if_equal(y_pred)
     return objective.round(y_true, y_pred, sample_weight, shared=SHARED)
+
+
+def _begin_if_alone(objective: Objective, x: np.ndarray) -> None:
+    if not _collective().is_distributed():  # one worker's rows may have equal scores in the middle of a training
+        objective.begin_if_equal(x)
+
+
+def _collective() -> Any:
+    return sys.modules["xgboost.collective"]

@@ -10,12 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 import xgboost as xgb
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, State, continue_slope, continued_labels, warn_without_splits
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, XGBoostScore
 from astralearn.boosting.training import xgboost_round
+from astralearn.left_whole import left_whole
 
 # The attribute of a Booster that holds labels and slope; XGBoost keeps attributes in its model files.
 STATE_ATTRIBUTE = "astralearn_state"
@@ -53,13 +54,15 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         """As XGBClassifier.fit."""
         if self.objective != "binary:logistic":
             raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
+        check_consistent_length(X, y)  # XGBoost takes labels of n times as many rows for n outputs
         earlier = None if xgb_model is None else as_it_predicts(xgb_model)
         state = None if earlier is None else state_of(earlier)
         labels = continued_labels(y, state)
         binary = labels.to_binary(y)
         positive_weight = 1.0 if self.scale_pos_weight is None else self.scale_pos_weight
         objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, positive_weight)
-        continue_slope(objective, state)
+        if earlier is not None:
+            continue_slope(objective, state, earlier.num_boosted_rounds())
         changed: dict[str, Any] = {
             "objective": _Round(objective),
             "eval_metric": _scores(self.eval_metric, objective, eval_set is not None),
@@ -67,8 +70,8 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         if self.base_score is None and earlier is None:
             start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope, positive_weight)
             changed["base_score"] = self._base_score(start)
-        self.__dict__.pop("_labels", None)
-        with _replaced(self, changed):
+        with left_whole(self), _replaced(self, changed):
+            self.__dict__.pop("_labels", None)  # see classes_
             super().fit(
                 X,
                 binary,
@@ -79,9 +82,9 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
                 xgb_model=earlier,
                 **fit_params,
             )
-        self._labels = labels
-        self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
-        self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._state.as_text()})
+            self._labels = labels
+            self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
+            self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._state.as_text()})
         if not self.get_booster().get_score():
             warn_without_splits()
         return self
@@ -139,7 +142,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
 
 
 class _Round:
-    """The objective in XGBoost's signature, over all workers where there are several."""
+    """The objective in XGBoost's signature, for one training."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
