@@ -111,6 +111,23 @@ def test_batches_without_positives_train_on():
     assert all(np.isfinite(value).all() for value in history.history.values())
 
 
+def test_masks_count_in_fit_and_evaluate():
+    """Nothing is learned, so that both see the same logits. In fit() JAX shows metrics no mask, Keras's own metrics neither."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 7, 3)).astype("float32"), (rng.random((20, 7, 1)) < 0.2).astype("float32")
+    X[:, 4:] = 0
+    model = keras.Sequential([keras.Input((7, 3)), keras.layers.Masking(), keras.layers.Dense(1), ASTra()])
+    model.compile(keras.optimizers.SGD(0.0), loss=GMNLoss(), metrics=[SoftGMean()])
+    g_mean = float(soft_confusion(model.predict(X, verbose=0)[:, :4].astype("float64"), y[:, :4].astype("float64")).g_mean)
+    fitted = fit(model, X, y, batch_size=20).history
+    evaluated = model.evaluate(X, y, batch_size=20, verbose=0, return_dict=True)
+    assert fitted["loss"][0] == pytest.approx(1 - g_mean, rel=1e-5)
+    assert evaluated["loss"] == pytest.approx(1 - g_mean, rel=1e-5)
+    assert evaluated["soft_g_mean"] == pytest.approx(g_mean, rel=1e-5)
+    if BACKEND != "jax":
+        assert fitted["soft_g_mean"][0] == pytest.approx(g_mean, rel=1e-5)
+
+
 @pytest.mark.filterwarnings("ignore")  # torch.compile's about itself and about Keras
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_or_not(jit_compile):
@@ -231,6 +248,31 @@ def test_any_optimizer_trains_the_weights_and_adam_the_slope(name):
     assert int(both.iterations) == 3
 
 
+@pytest.mark.parametrize("without", ["slope", "weight"])
+def test_a_step_without_a_gradient_for_one_group_moves_the_other(without):
+    weight, slope = keras.Variable(np.full(1, 3.0, "float32"), name="weight"), slope_variable()
+    optimizer = SlopeRateOptimizer(keras.optimizers.SGD(0.5), slope_rate=0.25)
+    optimizer.build([weight, slope])
+    gradients = [None if variable.name == without else keras.ops.ones(1) for variable in (weight, slope)]
+    with pytest.warns(UserWarning, match=f"Gradients do not exist for variables .*{without}"):
+        optimizer.apply(gradients, [weight, slope])
+    found = [float(keras.ops.convert_to_numpy(variable)[0]) for variable in (weight, slope)]
+    assert found == pytest.approx([2.5, 3.0] if without == "slope" else [3.0, 2.75], rel=1e-6)
+    assert int(optimizer.iterations) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Gradients do not exist for variables")
+def test_a_head_without_a_loss_trains_along():
+    X, y, _ = data()
+    inputs = keras.Input((FEATURES,))
+    heads = {"a": keras.layers.Dense(1, name="a")(inputs), "b": ASTra(name="b")(keras.layers.Dense(1)(inputs))}
+    model = keras.Model(inputs, heads)
+    model.compile(adam(0.05), loss={"a": keras.losses.BinaryCrossentropy(from_logits=True)})
+    history = fit(model, X, {"a": y}, epochs=3).history["loss"]
+    assert history[-1] < history[0]
+    assert float(keras.ops.convert_to_numpy(model.get_layer("b").slope)[0]) == pytest.approx(SLOPE, rel=1e-6)
+
+
 def test_a_constraint_on_the_slope_holds():
     X, y, _ = data()
     model = network()
@@ -242,8 +284,7 @@ def test_a_constraint_on_the_slope_holds():
 
 def test_gradients_of_the_slope_accumulate_with_the_others():
     gradient = keras.ops.convert_to_tensor(np.asarray([0.5], "float32"))
-    slope = keras.Variable(np.full(1, 3.0, "float32"))
-    slope.is_astra_slope = True
+    slope = slope_variable()
     optimizer = SlopeRateOptimizer(keras.optimizers.SGD(0.1, gradient_accumulation_steps=3), slope_rate=0.2)
     optimizer.build([slope])
     values = []
@@ -319,7 +360,9 @@ def test_keras_own_callbacks_take_the_metrics(tmp_path):
     [
         (lambda: SlopeRateOptimizer(keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())), ValueError, "must be the outer one"),
         (lambda: SlopeRateOptimizer(adam()), ValueError, "only once"),
+        (lambda: SlopeRateOptimizer(several()), ValueError, "an optimizer with one learning rate, which a MultiOptimizer has not"),
         (lambda: SlopeRateOptimizer("adam", 0.0), ValueError, "slope_rate must be above 0; found 0.0"),
+        (lambda: adam().apply([None], [slope_variable()]), ValueError, "No gradients provided for any variable"),
         (lambda: adam().build([keras.Variable([1.0])]), ValueError, "no learnable ASTra layer"),
         (lambda: SlopeRate(minimum=1.0), ValueError, "0 < minimum <= maximum"),
         (lambda: run(keras.optimizers.SGD(), SlopeRate()), ValueError, "SlopeRate needs a SlopeRateOptimizer; found SGD"),
@@ -336,6 +379,33 @@ def test_mistakes_get_a_clear_error(call, error, message):
 def test_a_burn_in_longer_than_training_warns():
     with pytest.warns(UserWarning, match="no epoch after the burn-in of 5"):
         run(adam(), BestAfterBurnIn("loss", 5))
+
+
+def test_epochs_without_validation_leave_the_rate_alone():
+    X, y, _ = data()
+    model = network()
+    model.compile(adam(), loss=GMNLoss(), metrics=[ERatio()])
+    options = {"validation_data": (X, y), "validation_freq": 2, "callbacks": [SlopeRate("val_e_ratio")]}
+    history = fit(model, X, y, epochs=4, **options).history
+    first, second = (float(slope_rate(rate, ratio)) for rate, ratio in zip(history["slope_rate"][::2], history["val_e_ratio"], strict=True))
+    np.testing.assert_allclose(history["slope_rate"], [0.01, first, first, second], rtol=1e-5)
+
+
+def test_a_rate_that_nothing_ever_set_warns():
+    with pytest.warns(UserWarning, match="no epoch has 'val_e_ratio' in its logs"):
+        run(adam(), SlopeRate("val_e_ratio"))
+
+
+def several():
+    if not hasattr(keras.optimizers, "MultiOptimizer"):
+        pytest.skip("this Keras has no MultiOptimizer")
+    return keras.optimizers.MultiOptimizer(keras.optimizers.OptimizerMap(keras.optimizers.SGD()))
+
+
+def slope_variable():
+    slope = keras.Variable(np.full(1, 3.0, "float32"), name="slope")
+    slope.is_astra_slope = True
+    return slope
 
 
 def run(optimizer, callback):

@@ -77,10 +77,24 @@ def test_one_slope_per_unit():
     np.testing.assert_allclose(in_raw, rebalanced_logit_db(x.astype("float64"), np.asarray([3.0, 22.0])).sum((0, 1)), rtol=1e-5, atol=1e-5)
 
 
+def test_many_rows_keep_their_digits():
+    layer = built(0.25, (None, None, 3))
+    b = np.asarray(numpy(layer.slope), "float64")
+    x = np.random.default_rng(0).normal(-3, 2, (8, 65536, 3)).astype("float32")
+    _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.mean(g), x, None)
+    in_b = rebalanced_logit_db(x.astype("float64"), b).mean((0, 1)) / 3
+    np.testing.assert_allclose(in_raw, in_b * slope_from_raw_dbeta(raw_from_slope(b)), rtol=1e-6)
+
+
 def test_logits_without_units_share_one_slope():
     layer = ASTra()
     close(numpy(layer(X[:, 0])), values(built(0.25), X)[:, 0])
     assert layer.raw_slope.shape == (1,)
+
+
+def test_whatever_sees_logits_first_builds_the_layer():
+    for name in ("probabilities", "activation"):
+        close(numpy(getattr(ASTra(), name)(X)), numpy(getattr(built(0.25), name)(X)))
 
 
 def test_the_decision_is_that_of_the_logit():

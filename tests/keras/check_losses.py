@@ -4,7 +4,7 @@ import pytest
 
 from astralearn.core import LOSSES
 from astralearn.keras import ASTra, BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
-from keras_backend import gradients, model_gradients, second_derivatives, values
+from keras_backend import BACKEND, gradients, model_gradients, second_derivatives, values
 from oracles import brute_loss
 
 pytestmark = pytest.mark.usefixtures("few")
@@ -112,10 +112,62 @@ def test_a_batch_without_any_label_is_zero(name):
 
 
 @every_loss
+@pytest.mark.parametrize("per_output", [False, True])
+@pytest.mark.parametrize("shape", [(0, 2), (0, 5, 2), (4, 0, 2)])
+def test_a_batch_of_nothing_is_zero(name, per_output, shape):
+    value, gradient = value_and_gradient(CLASSES[name](per_output=per_output), Z(shape, "float32"), Z(shape, "float32"), np.ones(shape[:1]))
+    assert value == 0
+    assert gradient.shape == shape
+
+
+@every_loss
 def test_per_output_is_one_loss_for_each(name):
     g, y, w = batch(units=3)
     each = [value_and_gradient(CLASSES[name](), g[:, c], y[:, c], w[:, c])[0] for c in range(3)]
-    assert value_and_gradient(CLASSES[name](per_output=True), g, y, w)[0] == pytest.approx(np.mean(each), rel=1e-6)
+    value, gradient = value_and_gradient(CLASSES[name](per_output=True), g, y, w)
+    assert value == pytest.approx(np.mean(each), rel=1e-6)
+    wide = [a.astype("float64") for a in (g, y, w)]
+    np.testing.assert_allclose(gradient, LOSSES[name].gradient(*wide, axis=0) / 3, rtol=1e-6, atol=1e-7)
+
+
+@every_loss
+def test_many_rows_keep_their_digits(name):
+    rng = np.random.default_rng(0)
+    g, y = rng.normal(-3, 2, (8, 256, 256, 3)).astype("float32"), (rng.random((8, 256, 256, 3)) < 0.01).astype("float32")
+    value, gradient = value_and_gradient(CLASSES[name](per_output=True), g, y)
+    wide = [a.astype("float64") for a in (g, y)]
+    assert value == pytest.approx(float(np.mean(LOSSES[name].value(*wide, axis=(0, 1, 2)))), rel=1e-6)
+    expected = LOSSES[name].gradient(*wide, axis=(0, 1, 2)) / 3
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="elsewhere shapes are known before a step runs")
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize(
+    ("labels", "weights"), [((5, 3, 1), (5,)), ((5, 1, 1), (5,)), ((3, 5, 1), (5,)), ((5, 3, 1), (5, 2)), ((5, 3, 1), (3, 5))], ids=str
+)
+def test_shapes_that_only_the_step_knows(labels, weights, jit_compile):
+    """The first fit, as without a compiled step; the others fail in it instead of being broadcast."""
+    import tensorflow as tf
+
+    rng = np.random.default_rng(0)
+    g, y = rng.normal(size=(5, 3, 1)).astype("float32"), (rng.random(labels) < 0.4).astype("float32")
+    w = np.linspace(1, 2, np.prod(weights), dtype="float32").reshape(weights)
+    signature = [tf.TensorSpec([None] * a.ndim) for a in (y, g, w)]
+    step = tf.function(GMNLoss(), input_signature=signature, jit_compile=jit_compile)
+    if (labels, weights) == ((5, 3, 1), (5,)):
+        assert float(step(y, g, w)) == pytest.approx(float(GMNLoss()(y, g, w)), rel=1e-6)
+    else:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            step(y, g, w)
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="elsewhere shapes are known before a step runs")
+def test_a_batch_that_only_the_step_knows_to_be_empty_is_zero():
+    import tensorflow as tf
+
+    step = tf.function(GMNLoss(), input_signature=[tf.TensorSpec((None, 1))] * 2)
+    assert float(step(Z((0, 1), "float32"), Z((0, 1), "float32"))) == 0
 
 
 @pytest.mark.parametrize("shape", [(60,), (60, 1)])

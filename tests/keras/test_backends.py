@@ -14,6 +14,7 @@ EVERYWHERE = ("layer", "losses", "metrics", "fit", "saving")
 TABLE = [
     *((backend, EVERYWHERE, {}) for backend in ("tensorflow", "jax", "torch")),
     ("tensorflow", ("mirrored",), {}),
+    ("tensorflow", ("mirrored_eagerly",), {}),
     ("jax", ("data_parallel",), {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}),
 ]
 NAMES = [f"{backend}: {', '.join(checks)}" for backend, checks, _ in TABLE]

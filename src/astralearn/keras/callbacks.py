@@ -21,7 +21,8 @@ class SlopeRate(keras.callbacks.Callback):
         η_b ← min(growth · η_b, maximum) if e-ratio > 1, max(decay · η_b, minimum) if e-ratio < 1, else η_b
 
     monitor: what holds FNR/FPR in the logs, so compile the model with `metrics=[ERatio()]` (or `weighted_metrics`) and a
-    `SlopeRateOptimizer`. The rate is the optimizer's variable, saved with it; the logs get it as "slope_rate".
+    `SlopeRateOptimizer`. The rate is the optimizer's variable, saved with it; the logs get it as "slope_rate". An epoch without validation
+    leaves it alone if monitor starts with "val_"; if no epoch has the monitored value, a warning says so.
     """
 
     def __init__(
@@ -47,13 +48,20 @@ class SlopeRate(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002 (Keras's signature)
         _ = self.optimizer
+        self._is_used = False
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         logs = {} if logs is None else logs
-        ratio = _monitored(self, logs)
-        rate = float(slope_rate(float(keras.ops.convert_to_numpy(self.optimizer.slope_rate)), ratio, **self.bounds))
-        self.optimizer.slope_rate = rate
+        rate = float(keras.ops.convert_to_numpy(self.optimizer.slope_rate))
+        if not _is_without_validation(self, logs):
+            rate = float(slope_rate(rate, _monitored(self, logs), **self.bounds))
+            self.optimizer.slope_rate = rate
+            self._is_used = True
         logs["slope_rate"] = rate
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+        if not self._is_used:
+            warnings.warn(f"no epoch has {self.monitor!r} in its logs: the slopes' rate stayed as it was", stacklevel=2)
 
 
 class BestAfterBurnIn(keras.callbacks.Callback):
@@ -84,8 +92,7 @@ class BestAfterBurnIn(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
-        # Keras validates every `validation_freq` epochs only.
-        if epoch < self.burn_in or (self.monitor.startswith("val_") and self.monitor not in logs):
+        if epoch < self.burn_in or _is_without_validation(self, logs):
             return
         value = _monitored(self, logs)
         if self.best is None or (value < self.best if self.mode == "min" else value > self.best):
@@ -98,6 +105,11 @@ class BestAfterBurnIn(keras.callbacks.Callback):
             )
             return
         self.model.set_weights(self._weights)
+
+
+def _is_without_validation(callback: Any, logs: dict[str, Any]) -> bool:
+    """Whether an epoch has nothing to say on what is monitored: Keras validates every `validation_freq` epochs only."""
+    return callback.monitor.startswith("val_") and callback.monitor not in logs
 
 
 def _monitored(callback: Any, logs: dict[str, Any]) -> float:

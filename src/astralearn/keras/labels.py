@@ -11,6 +11,13 @@ from keras import ops
 from astralearn.core.inputs import Array
 from astralearn.keras.tensors import few, is_known
 
+try:
+    from keras.src.backend import get_keras_mask as _mask_of
+except ImportError:  # it is not part of Keras's public interface
+
+    def _mask_of(values: Any) -> Any:
+        return getattr(values, "_keras_mask", None)
+
 
 class Rows(NamedTuple):
     """Logits g, labels y of the same shape, weights that broadcast to it or None; valid: a scalar that says whether labels and weights
@@ -31,7 +38,7 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
 
     Values that are not known yet, in a compiled step, cannot raise an exception: `valid` is then False where labels or weights are bad.
     """
-    mask = getattr(y_pred, "_keras_mask", None)
+    mask = _mask_of(y_pred)
     g = ops.convert_to_tensor(y_pred)
     if not keras.backend.is_float_dtype(g.dtype):
         raise TypeError(f"y_pred must be logits in floating point; found {keras.backend.standardize_dtype(g.dtype)}")
@@ -41,6 +48,7 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
     y = _shaped(_cast(labels, dtype), g)
     if len(y.shape) != len(g.shape) or any(mine != theirs for mine, theirs in zip(y.shape, g.shape, strict=True) if mine and theirs):
         raise ValueError(f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; found {tuple(labels.shape)}")
+    y = _fitted(y, g)
     weight = None
     for name, factor in (("sample_weight", sample_weight), ("the mask of y_pred", mask)):
         if factor is not None:
@@ -88,7 +96,19 @@ def _weight(name: str, weight: Array, g: Array) -> Array:
     )
     if not fits:
         raise ValueError(f"{name} must have the shape of the logits, {tuple(g.shape)}, or of its first dimensions; found {shape}")
-    return weight
+    return weight if _are_shapes_known(weight, g) else ops.broadcast_to(weight, ops.shape(g))
+
+
+def _fitted(y: Array, g: Array) -> Array:
+    """y, if it has the logits' shape; where that is known only when the step runs, as on TensorFlow, the step fails otherwise.
+
+    Only what has 1 or the logits' size in each dimension can be broadcast, and only what has as many numbers be given its own shape again.
+    """
+    return y if _are_shapes_known(y, g) else ops.reshape(ops.broadcast_to(y, ops.shape(g)), ops.shape(y))
+
+
+def _are_shapes_known(*arrays: Array) -> bool:
+    return all(None not in tuple(array.shape) for array in arrays)
 
 
 def _all_labels(y: Array) -> Array:

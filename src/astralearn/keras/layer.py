@@ -27,6 +27,7 @@ from astralearn.keras.tensors import (
     few,
     namespace,
     read,
+    units_first,
     unless_differentiated,
     wide_dtype,
     with_gradient,
@@ -81,7 +82,10 @@ class ASTra(keras.layers.Layer):
 
     def activation(self, inputs: Array) -> Array:
         """ŷ, the paper's ASTra (Eq. 4), whose threshold is `threshold`, of the shape of the logits."""
-        x, beta = self._aligned(ops.convert_to_tensor(inputs, dtype=self.compute_dtype))
+        logits = ops.convert_to_tensor(inputs, dtype=self.compute_dtype)
+        if not self.built:
+            self.build(tuple(logits.shape))
+        x, beta = self._aligned(logits)
         xp = namespace(x)
         return astra(x, slope_from_raw(beta, xp=xp), xp=xp)
 
@@ -155,4 +159,6 @@ def _sum_to_units(values: Array, xp: Any) -> Array:
     """Sums over all dimensions but the last, of shape (units,); over the only one, of shape (1,)."""
     if len(values.shape) == 1:
         return xp.sum(values, axis=0, keepdims=True)
+    if keras.config.backend() == "tensorflow":
+        return xp.sum(units_first(values), axis=tuple(range(1, len(values.shape))))
     return xp.sum(values, axis=tuple(range(len(values.shape) - 1)))

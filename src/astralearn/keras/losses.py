@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import keras
@@ -13,7 +14,7 @@ from astralearn.core.inputs import Array
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.keras.labels import rows
 from astralearn.keras.replicas import joined
-from astralearn.keras.tensors import Gradients, as_factors, as_tensor, few, is_known, namespace, wide_dtype, with_gradient
+from astralearn.keras.tensors import Gradients, as_factors, as_tensor, few, is_known, namespace, units_first, wide_dtype, with_gradient
 
 
 class SummedLoss(keras.losses.Loss):
@@ -39,7 +40,13 @@ class SummedLoss(keras.losses.Loss):
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:
         g, y, weight, valid = rows(y_true, y_pred, sample_weight, self.dtype)
-        loss = _summed(self.kind, g, y, weight, self._axis(g))
+        if 0 in tuple(g.shape):
+            g, y, weight = _without_weight(g, y)
+        axis = self._axis(g)
+        if self.per_output and keras.config.backend() == "tensorflow":
+            g, y, weight = (None if part is None else units_first(part) for part in (g, y, weight))
+            axis = tuple(dimension + 1 for dimension in axis)
+        loss = _summed(self.kind, g, y, weight, axis)
         return loss if valid is None else ops.where(valid, loss, float("nan"))
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
@@ -99,6 +106,13 @@ class BalancedAccuracyLoss(SummedLoss):
     kind = "balanced_accuracy"
 
 
+def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
+    """One example without weight instead of none: it counts for as little, has a minimum, and takes part in the sums of all replicas."""
+    to_one = [(0, int(size == 0)) for size in g.shape]
+    g, y = ops.pad(g, to_one), ops.pad(y, to_one)
+    return g, y, ops.zeros_like(g)
+
+
 def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
     if xp is not np and keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
         return examine_known(kind, g, y, weight, axis=axis, xp=xp, few=few)
@@ -112,7 +126,7 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
     has its own part of the whole gradient already.
     """
     loss = SUMMED[kind]
-    outputs = 1 if len(axis) == len(g.shape) else g.shape[-1]
+    outputs = math.prod(size for dimension, size in enumerate(g.shape) if dimension not in axis)
 
     def forward(g: Array) -> tuple[Array, Gradients]:
         (logits, labels, *weights), xp = few([g, y] if weight is None else [g, y, weight])

@@ -17,21 +17,23 @@ DECAYS, EPSILON = (0.9, 0.999) * 2, 1e-7
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SlopeRateOptimizer(keras.optimizers.Optimizer):
-    """Any Keras optimizer, with the slopes of ASTra layers trained by Adam at a learning rate of their own (η_b of Eq. 10).
+    """A Keras optimizer, with the slopes of ASTra layers trained by Adam at a learning rate of their own (η_b of Eq. 10).
 
         model.compile(SlopeRateOptimizer(keras.optimizers.Adam(1e-3)), loss=GMNLoss(), metrics=[ERatio()])
         model.fit(x, y, callbacks=[SlopeRate()])
 
-    optimizer: trains everything else. Slopes are trained by Adam whatever it is, because Eq. 10's rates are steps in β, as Adam
-    takes them; its gradient accumulation holds for them too, its weight decay (which would pull b to 2 whatever the data say), clipping and
-    moving averages do not. slope_rate: where the rate starts; the property of that name reads and sets it, and it is saved with the
-    optimizer. `learning_rate` is that of `optimizer`, so schedules and Keras's callbacks reach it.
+    optimizer: trains everything else; any but a MultiOptimizer. Slopes are trained by Adam whatever it is, because Eq. 10's rates are steps
+    in β, as Adam takes them; its gradient accumulation holds for them too, its weight decay (it would pull b to 2 whatever the data say),
+    clipping and moving averages do not. slope_rate: where the rate starts; the property of that name reads and sets it, and it is saved
+    with the optimizer. `learning_rate` is that of `optimizer`, so schedules and Keras's callbacks reach it.
     """
 
     def __init__(self, optimizer: Any, slope_rate: float = 0.01, name: str | None = None, loss_scale_factor: float | None = None) -> None:
         optimizer = keras.optimizers.get(optimizer)
         if isinstance(optimizer, (keras.optimizers.LossScaleOptimizer, SlopeRateOptimizer)):
             raise ValueError(f"wrap the optimizer inside the {type(optimizer).__name__}: it must be the outer one, and only once")
+        if isinstance(optimizer, getattr(keras.optimizers, "MultiOptimizer", ())):  # Keras 3.6 has none
+            raise ValueError("SlopeRateOptimizer takes an optimizer with one learning rate, which a MultiOptimizer has not")
         if not slope_rate > 0:
             raise ValueError(f"slope_rate must be above 0; found {slope_rate}")
         super().__init__(
@@ -65,19 +67,23 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         if not self.built and trainable_variables is not None:
             self.build(list(trainable_variables))
         variables = self._trainable_variables if trainable_variables is None else list(trainable_variables)
+        if any(gradient is None for gradient in grads):
+            grads, variables = self._filter_empty_gradients(grads, variables)
         chosen = self._are_slopes(variables)
         (of_slopes, of_others), (slopes, others) = _split(grads, chosen), _split(variables, chosen)
         if others:
             self.optimizer.apply(self._unscaled(of_others), others)
-        if self._needs_all_of_apply(of_slopes, slopes):
+        if not slopes:
+            self._iterations.assign_add(1)
+        elif self._needs_all_of_apply(slopes):
             super().apply(of_slopes, slopes)
         else:
             self._step(self._unscaled(of_slopes), slopes)
 
-    def _needs_all_of_apply(self, grads: Sequence[Array], slopes: Sequence[Any]) -> bool:
-        """Whether more than a step is to be done: on TensorFlow, to add up over replicas; to accumulate, constrain or complain."""
-        is_plain = all(gradient is not None and slope.constraint is None for gradient, slope in zip(grads, slopes, strict=True))
-        return keras.config.backend() == "tensorflow" or bool(self.gradient_accumulation_steps) or not is_plain
+    def _needs_all_of_apply(self, slopes: Sequence[Any]) -> bool:
+        """Whether more than a step is to be done: on TensorFlow, to add up over replicas; to accumulate or constrain."""
+        is_constrained = any(slope.constraint is not None for slope in slopes)
+        return keras.config.backend() == "tensorflow" or bool(self.gradient_accumulation_steps) or is_constrained
 
     def _step(self, grads: Sequence[Array], slopes: Sequence[Any]) -> None:
         """What Keras's apply() comes to otherwise, in half of the time."""
@@ -138,7 +144,7 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
 
     def _unscaled(self, grads: Sequence[Array]) -> Sequence[Array]:
         scale = self.loss_scale_factor
-        return grads if scale is None else [None if gradient is None else gradient / scale for gradient in grads]
+        return grads if scale is None else [gradient / scale for gradient in grads]
 
     def _are_slopes(self, variables: Sequence[Any]) -> list[bool]:
         return [self._var_key(variable) in self._slopes for variable in variables]
