@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import astralearn
+from astralearn.core.warp import LOWEST
 from astralearn.torch import ASTra, BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
 from astralearn.torch.elementary import expm1, log1p, swift, swift_losses
 
@@ -16,6 +17,12 @@ LOSSES = [BCELoss, GMNLoss, RootGMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss]
 X = torch.cat([torch.linspace(-40, 40, 161), torch.tensor([-1e4, -1e-4, 1e-4, 1e4])])
 # Packages deprecating each other's functions are not this library's to fix.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled_before():
+    """All losses share one forward, of which Dynamo compiles eight variants in a process at most."""
+    torch.compiler.reset()
 
 
 def reference(x, layer):
@@ -86,6 +93,44 @@ def test_compile_has_no_graph_breaks_no_warnings_and_equals_eager(loss):
             results.append((value.detach(), x.grad, layer.raw_slope.grad))
     for eager, compiled in zip(*results, strict=True):
         torch.testing.assert_close(compiled, eager, rtol=2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_lowest_logit_of_all_is_finite_compiled_too(loss):
+    """What masks are filled with."""
+    loss = loss()
+    y = torch.tensor([0.0, 1.0, 0.0, 1.0])
+    results = []
+    for function in (loss, torch.compile(loss, fullgraph=True, backend="aot_eager")):
+        x = torch.tensor([torch.finfo(torch.float32).min, 1.0, 0.5, -0.5], requires_grad=True)
+        value = function(x, y)
+        value.backward()
+        results.append((value.detach(), x.grad))
+    torch.testing.assert_close(results[1], results[0], rtol=2e-5, atol=1e-7)
+
+
+def test_shapes_taken_for_dynamic_from_the_start():
+    layer, bce, gmn = ASTra(), BCELoss(), GMNLoss()
+
+    def step(x, y):
+        g = layer(x)
+        return bce(g, y) + gmn(g, y)
+
+    y = (torch.arange(len(X)) % 7 == 0).float()
+    got = torch.compile(step, fullgraph=True, dynamic=True, backend="aot_eager")(X.clone().requires_grad_(), y)
+    torch.testing.assert_close(got, step(X, y), rtol=2e-5, atol=1e-7)
+
+
+def test_an_absent_class_survives_a_large_scale():
+    """Of the loss, as mixed precision multiplies it."""
+    x = torch.tensor([0.1, -1.0, 0.0], requires_grad=True)
+    torch.compile(RootGMNLoss(), fullgraph=True, backend="aot_eager")(x, torch.zeros(3)).mul(2.0**40).backward()
+    assert torch.isfinite(x.grad).all()
+
+
+def test_the_bound_of_the_warp_is_that_of_the_core():
+    _, sigmoid = swift.softplus_and_sigmoid(torch.tensor([-1e4]))
+    np.testing.assert_allclose(sigmoid.item(), np.exp(LOWEST), rtol=1e-6)
 
 
 def test_a_logit_that_is_nan_shows_in_compiled_gradients():
@@ -159,6 +204,26 @@ def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
     (got,) = session.run(None, {session.get_inputs()[0].name: X[:, None].numpy()})
     np.testing.assert_allclose(got, expected, rtol=2e-5)
+
+
+@pytest.mark.parametrize("loss", [BCELoss, GMNLoss])
+def test_onnx_of_a_model_with_its_loss(loss, tmp_path):
+    pytest.importorskip("onnxscript")
+    runtime = pytest.importorskip("onnxruntime")
+
+    class Whole(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.loss = ASTra(), loss()
+
+        def forward(self, x, y):
+            return self.loss(self.layer(x), y)
+
+    whole, x, y = Whole().eval(), torch.linspace(-2, 2, 9), (torch.arange(9) % 3 == 0).float()
+    torch.onnx.export(whole, (x, y), str(tmp_path / "model.onnx"), dynamo=True, verbose=False)
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    (got,) = session.run(None, dict(zip((i.name for i in session.get_inputs()), (x.numpy(), y.numpy()), strict=True)))
+    np.testing.assert_allclose(got, whole(x, y).item(), rtol=2e-5)
 
 
 @pytest.mark.parametrize("way", ["trace", "script-based ONNX exporter"])

@@ -167,7 +167,9 @@ def root_gmn_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]: 
     """½√(A₁A₀) over the negatives' sum, and minus that over the positives'."""
     a1, a0 = _root_rates(sums, xp)
     half = 0.5 * xp.sqrt(a1) * xp.sqrt(a0)
-    return half / at_least(sums[1], TINY, xp), -half / at_least(sums[0], TINY, xp)
+    # An absent class has no use for its factor, which would overflow with the gradient of whatever comes after the loss.
+    of_1, of_0 = (xp.where(total > 0, at_least(part, TINY, xp), 1.0) for part, total in zip(sums[:2], sums[2:], strict=True))
+    return half / of_0, -half / of_1
 
 
 def _root_rates(sums: Sums, xp: Any) -> tuple[Array, Array]:

@@ -10,7 +10,6 @@ depends on their result: as TorchInductor writes a selection, with masks, one at
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,6 @@ import torch
 from torch import nn
 
 from astralearn.core import elementary
-from astralearn.core.warp import LOWEST
 
 __all__ = ["eager", "expm1", "log1p", "namespace", "portable", "swift", "swift_losses"]
 
@@ -58,24 +56,13 @@ eager = SimpleNamespace(
     zeros_like=torch.zeros_like,
 )
 
+# Without sigmoid and softplus, for which ONNX runtimes have approximations: the core makes them of exp and log1p.
 portable = SimpleNamespace(**{**vars(eager), "expm1": expm1, "log1p": log1p})
+del portable.sigmoid, portable.softplus
 
 
-# Least-squares fits of relative error at Chebyshev nodes, lowest power first: (2^f − 1)/f for |f| ≤ ½ (1e-8), ln(1 + q)/q for q ≤ 1
-# (2e-7), and (ln(1 + u) − u)/u² for √½ ≤ 1 + u ≤ √2 (4e-7, of what is at most a fifth of the logarithm).
-_POWER = (0.693147188, 0.240226496, 0.0555035752, 0.00961826322, 0.00133907002, 0.000153952528)
-_LOG1P = (0.99999978, -0.49997126, 0.33271187, -0.2447047, 0.17675493, -0.1066779, 0.04337085, -0.0083365)
-_LOG = (-0.49999998, 0.33333674, -0.2500093, 0.19971637, -0.16594857, 0.14847162, -0.14112906, 0.08687481)
-
-# Added to a number of up to a million it leaves n + 127, n the nearest integer, in the last bits: the exponent of 2^n. And its own bits
-# for n = −127, whose 2^n is written 0.
-_ROUNDER, _BITS_OF_ZERO = 1.5 * 2.0**23 + 127.0, 0x4B400000
-
-# ln(1 + q)/q is 1 to rounding below it, and q² would soon be denormal, which takes a CPU a hundred times as long.
-_SMALLEST_SQUARED = 1e-16
-
-# The bits of √½ as a float32, and of its fraction: with them a number splits into 2^e · m, √½ ≤ m < √2.
-_BITS_OF_ROOT_HALF, _FRACTION, _ONE_EXPONENT = 0x3F3504F3, 0x7FFFFF, 2.0**23
+# Numbers below are written where they are used: those of a module torch.compile(dynamic=True) takes for inputs, and fails where two
+# functions of autograd share one. Polynomials are least-squares fits of relative error at Chebyshev nodes, lowest power first.
 
 
 def _polynomial(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
@@ -92,32 +79,42 @@ def _horner(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-def _power_of_two(v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """2^n and 2^f − 1 of v = n + f ≤ 0, |f| ≤ ½; 2^n is 0 below n = −126."""
-    shifted = v + _ROUNDER
-    f = v - (shifted - _ROUNDER)
-    exponent = torch.clamp(shifted.view(torch.int32), min=_BITS_OF_ZERO) << 23
-    return exponent.view(torch.float32), f * _polynomial(f, _POWER)
+def _power_of_e(v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """2^n and 2^f − 1 of e^v = 2^{n+f}, v ≤ 0 and |f| ≤ ½; 2^n is 0 below n = −126.
+
+    Halves of n and f, lest v log₂e overflow. Added to a number of up to a million, 1.5·2²² + 63.5 leaves n + 127 in the last bits, the
+    exponent of 2^n; with the bits of 1.5·2²² it would be 0. 1e-9, of no weight, keeps squares of f from being denormal, which take a CPU a
+    hundred times as long.
+    """
+    half = v * 0.7213475204444817
+    shifted = half + 6291519.5
+    exponent = torch.clamp(shifted.view(torch.int32), min=0x4AC00000) << 23
+    half_f = half - (shifted - 6291519.5)
+    of_f = _polynomial(half_f + 1e-9, (1.38629438, 0.960905984, 0.444028602, 0.153892212, 0.0428502406, 0.00985296179))  # to 1e-8
+    return exponent.view(torch.float32), half_f * of_f
 
 
 def _expm1_below_zero(v: torch.Tensor) -> torch.Tensor:
     """e^v − 1 for v ≤ 0 in float32, with full relative accuracy."""
-    whole, part = _power_of_two(v * math.log2(math.e))
+    whole, part = _power_of_e(v)
     return (whole - 1.0) + whole * part
 
 
 def _exp_below_zero(v: torch.Tensor) -> torch.Tensor:
     """e^v for v ≤ 0 in float32, relative error that of rounding v; 0 where it would be denormal."""
-    whole, part = _power_of_two(v * math.log2(math.e))
+    whole, part = _power_of_e(v)
     return whole + whole * part
 
 
 def _log_of_normal(u: torch.Tensor) -> torch.Tensor:
-    """ln u for positive normal u in float32."""
+    """ln u for positive normal u in float32, split by its bits into 2^e · m, √½ ≤ m < √2."""
     bits = u.view(torch.int32)
-    of_m = ((bits - _BITS_OF_ROOT_HALF) & _FRACTION) + _BITS_OF_ROOT_HALF
-    u = of_m.view(torch.float32) - 1.0
-    return (bits - of_m).to(torch.float32) * (math.log(2.0) / _ONE_EXPONENT) + (u + u * u * _polynomial(u, _LOG))
+    of_m = ((bits - 0x3F3504F3) & 0x7FFFFF) + 0x3F3504F3  # the bits of √½
+    e_ln_2 = (bits - of_m).to(torch.float32) * 8.262958294867817e-08  # 2⁻²³ ln 2
+    r = of_m.view(torch.float32) - 1.0
+    # (ln(1 + r) − r)/r², to 4e-7 of what is at most a fifth of the logarithm
+    rest = _polynomial(r, (-0.49999998, 0.33333674, -0.2500093, 0.19971637, -0.16594857, 0.14847162, -0.14112906, 0.08687481))
+    return e_ln_2 + (r + r * r * rest)
 
 
 def _at_least(x: torch.Tensor, bound: float) -> torch.Tensor:
@@ -132,7 +129,9 @@ def _at_most(x: torch.Tensor, bound: torch.Tensor) -> torch.Tensor:
 
 def _softplus_of(x: torch.Tensor, q: torch.Tensor, squarable: torch.Tensor) -> torch.Tensor:
     """ln(1 + e^x), from q = e^{−|x|}, and from a q whose square is a normal number."""
-    return torch.relu(x) + q * _polynomial(squarable, _LOG1P)
+    # ln(1 + q)/q for q ≤ 1, to 2e-7
+    rest = _polynomial(squarable, (0.99999978, -0.49997126, 0.33271187, -0.2447047, 0.17675493, -0.1066779, 0.04337085, -0.0083365))
+    return torch.relu(x) + q * rest
 
 
 def _sigmoid_of(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
@@ -141,14 +140,14 @@ def _sigmoid_of(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 
 def _softplus_and_sigmoid(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """As in `core.warp`, in float32."""
-    q = _at_least(_exp_below_zero(-t.abs()), math.exp(LOWEST))
+    """As in `core.warp`, in float32, with its bound e^LOWEST."""
+    q = _at_least(_exp_below_zero(-t.abs()), 2.3195228302435696e-16)
     return _softplus_of(t, q, q), _sigmoid_of(t, q)
 
 
 def _softplus(x: torch.Tensor) -> torch.Tensor:
     q = _exp_below_zero(-x.abs())
-    return _softplus_of(x, q, _at_least(q, _SMALLEST_SQUARED))
+    return _softplus_of(x, q, _at_least(q, 1e-16))
 
 
 def _sigmoid(x: torch.Tensor) -> torch.Tensor:

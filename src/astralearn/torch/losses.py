@@ -13,15 +13,12 @@ from astralearn.core.confusion import signed
 from astralearn.core.curve import TINY, at_least
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.torch.blocks import blocks
-from astralearn.torch.elementary import eager, swift_losses
+from astralearn.torch.elementary import eager, portable, swift_losses
 from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
 
 # To this total weight running sums of a class decay: below the rounding of any batch that holds the class, and far from the smallest
 # float32, near which ratios of sums lose their digits and reciprocals overflow.
 LEAST = 1e-20
-
-# Of float32: the bits of infinity, and one more.
-_BITS_OF_FIRST_NAN = 0x7F800001
 
 
 class SummedLossModule(nn.Module):
@@ -105,7 +102,7 @@ class SummedLossModule(nn.Module):
         if torch.compiler.is_compiling():  # values are unknown: take every label for possibly missing, which costs nothing once fused
             if missing is None and not target.is_floating_point():
                 return g, y, weight
-            if missing is None and y.dtype == torch.float32:
+            if missing is None and _by_bits(y):
                 return _without(_bits_to_keep(y), g, y, weight)
             # y != y is isnan, on which TorchInductor spent more than on the rest of GMN's forward pass.
             return _without(y != y if missing is None else (y != y) | missing, g, y, weight)  # noqa: PLR0124
@@ -267,7 +264,7 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
 
 def _examine(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
     if torch.compiler.is_compiling() or g.is_meta:
-        xp = swift_losses if g.dtype == torch.float32 else eager
+        xp = swift_losses if _by_bits(g) else portable if torch.compiler.is_exporting() else eager
         return SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
     return examine_known(name, g, y, weight, axis=axis, xp=eager)
 
@@ -382,7 +379,12 @@ def _blanked(absent: Tensor, values: Tensor) -> Tensor:
 
 def _bits_to_keep(y: Tensor) -> Tensor:
     """All bits, or none where y is NaN: larger than infinity as bits. Selecting by a comparison took compiled losses twice as long."""
-    return (y.abs().view(torch.int32) - _BITS_OF_FIRST_NAN) >> 31
+    return (y.abs().view(torch.int32) - 0x7F800001) >> 31
+
+
+def _by_bits(x: Tensor) -> bool:
+    """Whether arithmetic on the bits of x serves: not on their way into a file, for ONNX has none."""
+    return x.dtype == torch.float32 and not torch.compiler.is_exporting()
 
 
 class _Known(torch.autograd.Function):
