@@ -19,7 +19,7 @@ from torch import nn
 
 from astralearn.core import elementary
 
-__all__ = ["eager", "expm1", "log1p", "namespace", "portable", "swift", "swift_losses"]
+__all__ = ["by_bits", "eager", "expm1", "log1p", "namespace", "portable", "swift", "swift_losses"]
 
 
 def log1p(u: torch.Tensor) -> torch.Tensor:
@@ -157,6 +157,11 @@ def _sigmoid(x: torch.Tensor) -> torch.Tensor:
 # For `core.warp`, which has bounded what it asks for, and for the losses, which ask for exponentials of v ≤ 0 alone.
 swift = SimpleNamespace(expm1=_expm1_below_zero, log=_log_of_normal, minimum=_at_most, softplus_and_sigmoid=_softplus_and_sigmoid)
 swift_losses = SimpleNamespace(**{**vars(eager), "exp": _exp_below_zero, "sigmoid": _sigmoid, "softplus": _softplus})
+
+
+def by_bits(x: torch.Tensor) -> bool:
+    """Whether arithmetic on the bits of x serves in a compiled graph: not on its way into a file, for ONNX has none."""
+    return x.dtype == torch.float32 and not torch.compiler.is_exporting()
 
 
 def namespace() -> Any:

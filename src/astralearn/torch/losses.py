@@ -13,7 +13,8 @@ from astralearn.core.confusion import signed
 from astralearn.core.curve import TINY, at_least
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.torch.blocks import blocks
-from astralearn.torch.elementary import eager, portable, swift_losses
+from astralearn.torch.elementary import by_bits, eager, portable, swift_losses
+from astralearn.torch.labels import check_kinds, known_labels
 from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
 
 # To this total weight running sums of a class decay: below the rounding of any batch that holds the class, and far from the smallest
@@ -92,30 +93,10 @@ class SummedLossModule(nn.Module):
 
     def prepared(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Logits, labels and weights of one dtype, checked, missing labels turned into 0 with weight 0."""
-        _check_kinds(logits, target, sample_weight)
+        check_kinds(logits, target, sample_weight)
         if logits.numel() == 0 and self.process_group is None:
             raise ValueError(f"logits must hold at least one value, unless process_group is given; found shape {tuple(logits.shape)}")
-        g = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-        missing = None if self.ignore_index is None else target == self.ignore_index
-        y = target.to(g.dtype)
-        weight = None if sample_weight is None else sample_weight.to(g.dtype)
-        if torch.compiler.is_compiling():  # values are unknown: take every label for possibly missing, which costs nothing once fused
-            if missing is None and not target.is_floating_point():
-                return g, y, weight
-            if missing is None and _by_bits(y):
-                return _without(_bits_to_keep(y), g, y, weight)
-            # y != y is isnan, on which TorchInductor spent more than on the rest of GMN's forward pass.
-            return _without(y != y if missing is None else (y != y) | missing, g, y, weight)  # noqa: PLR0124
-        _check_weight(weight)
-        if missing is None and _all_labels(y):
-            return g, y, weight
-        absent = torch.isnan(y) if missing is None else torch.isnan(y) | missing
-        g, y, weight = _without(absent, g, y, weight)
-        if not _all_labels(y):
-            wrong = y[(y != 0) & (y != 1)][0].item()
-            also = "" if self.ignore_index is None else f" or ignore_index={self.ignore_index}"
-            raise ValueError(f"target must hold 0, 1 or NaN (missing){also}; found {wrong:g}")
-        return g, y, weight
+        return known_labels(logits, target, sample_weight, self.ignore_index)
 
     def extra_repr(self) -> str:
         settings = {"per_output": False, "reduction": "mean", "ignore_index": None, "process_group": None, "running": None}
@@ -264,7 +245,7 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
 
 def _examine(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
     if torch.compiler.is_compiling() or g.is_meta:
-        xp = swift_losses if _by_bits(g) else portable if torch.compiler.is_exporting() else eager
+        xp = swift_losses if by_bits(g) else portable if torch.compiler.is_exporting() else eager
         return SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
     return examine_known(name, g, y, weight, axis=axis, xp=eager)
 
@@ -322,81 +303,3 @@ def _part(name: str, of_class: Tensor, total: Tensor, left: Tensor) -> Tensor:
     if name == "root_gmn":
         return of_class * left
     return (of_class - torch.log(at_least(total, TINY, eager))) + torch.log(at_least(total * left, TINY, eager))
-
-
-def _check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
-    if not isinstance(logits, Tensor):
-        raise TypeError(f"logits must be a tensor; found {type(logits).__name__}")
-    if not logits.is_floating_point():
-        raise TypeError(f"logits must be floating point; found {logits.dtype}")
-    if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(f"target must be a real tensor; found {getattr(target, 'dtype', type(target).__name__)}")
-    if target.shape != logits.shape:
-        hint = " (use logits.squeeze(-1) or target.unsqueeze(-1))" if target.numel() == logits.numel() else ""
-        raise ValueError(f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}")
-    if sample_weight is not None and not isinstance(sample_weight, Tensor):
-        raise TypeError(f"sample_weight must be a tensor; found {type(sample_weight).__name__}")
-    if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
-        raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}")
-    if sample_weight is not None and sample_weight.requires_grad and torch.is_grad_enabled():
-        raise ValueError("sample_weight gets no gradient; found one that requires it: pass sample_weight.detach()")
-
-
-def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
-    return len(shape) <= len(to) and all(mine in (1, theirs) for mine, theirs in zip(shape[::-1], to[::-1], strict=False))
-
-
-def _check_weight(weight: Tensor | None) -> None:
-    if weight is not None and not weight.is_meta and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
-        raise ValueError("sample_weight must be finite and at least 0")
-
-
-def _all_labels(y: Tensor) -> bool:
-    """Whether all are 0 or 1, by y² − y = 0, which costs less than two comparisons."""
-    if y.numel() == 0 or y.is_meta:
-        return True
-    y = y.reshape(-1) if y.ndim == 0 else y
-    extremes = [torch.aminmax(y[row] * y[row] - y[row]) for row in blocks(y)]
-    return all(bool((low == 0) & (high == 0)) for low, high in extremes)
-
-
-def _without(absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with label 0 and weight 0 where the label is missing, and logit 0, lest a NaN there spread.
-
-    absent: as in `_blanked`.
-    """
-    present = torch.ones_like(y) if weight is None else weight.expand_as(y)
-    known: Tensor = _Known.apply(absent, g)  # type: ignore[no-untyped-call]
-    return known, _blanked(absent, y), _blanked(absent, present)
-
-
-def _blanked(absent: Tensor, values: Tensor) -> Tensor:
-    """The values, 0 where absent: a mask, or of float32 the bits that are to be kept."""
-    if absent.dtype == torch.bool:
-        return torch.where(absent, torch.zeros((), dtype=values.dtype, device=values.device), values)
-    return (values.view(torch.int32) & absent).view(torch.float32)
-
-
-def _bits_to_keep(y: Tensor) -> Tensor:
-    """All bits, or none where y is NaN: larger than infinity as bits. Selecting by a comparison took compiled losses twice as long."""
-    return (y.abs().view(torch.int32) - 0x7F800001) >> 31
-
-
-def _by_bits(x: Tensor) -> bool:
-    """Whether arithmetic on the bits of x serves: not on their way into a file, for ONNX has none."""
-    return x.dtype == torch.float32 and not torch.compiler.is_exporting()
-
-
-class _Known(torch.autograd.Function):
-    """g, or 0 where the label is missing. Weights of 0 have made the gradient 0 there, so it passes as it is.
-
-    `torch.where` would keep the mask for it, and to write that took compiled GMN longer than everything else.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, absent: Tensor, g: Tensor) -> Tensor:  # noqa: ARG004
-        return _blanked(absent, g)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor]:  # noqa: ARG004
-        return None, gradients[0]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from astralearn.core import SoftConfusion, soft_confusion
 from astralearn.torch.elementary import eager
 from astralearn.torch.losses import BCELoss
+from astralearn.torch.ranks import is_distributed
 
 if TYPE_CHECKING:
     _Metric: Any = nn.Module
@@ -85,7 +86,7 @@ class SoftConfusionMonitor(_Metric):
             with self.sync_context(dist_sync_fn=self.dist_sync_fn, should_sync=is_to_sync, should_unsync=is_to_sync):
                 return self.counts
         counts = self.counts.clone()
-        if dist.is_available() and dist.is_initialized():
+        if is_distributed():
             dist.all_reduce(counts)
         return counts
 

@@ -14,9 +14,13 @@ from astralearn.torch.elementary import eager
 ProcessGroup: TypeAlias = "dist.ProcessGroup"
 
 
+def is_distributed() -> bool:
+    return dist.is_available() and dist.is_initialized()
+
+
 def group_of(process_group: ProcessGroup | bool) -> ProcessGroup | None:
     """What torch.distributed calls the group: None is its default one, which `True` stands for."""
-    if not (dist.is_available() and dist.is_initialized()):
+    if not is_distributed():
         raise RuntimeError("process_group needs torch.distributed.init_process_group first (torchrun prepares its environment)")
     return None if isinstance(process_group, bool) else process_group
 

@@ -10,6 +10,8 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from astralearn.torch.ranks import is_distributed
+
 
 class StratifiedBatchSampler(Sampler[list[int]]):
     """Batches of indices, each with at least `positives_per_batch` positives, on every rank: for `DataLoader(batch_sampler=…)`.
@@ -65,14 +67,14 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         """As given, or the world's size now: loaders are often made before torch.distributed is initialised, in Lightning's fit."""
         if self._num_replicas is not None:
             return self._num_replicas
-        return dist.get_world_size() if _is_distributed() else 1
+        return dist.get_world_size() if is_distributed() else 1
 
     @property
     def rank(self) -> int:
         """As given, or this process's now."""
         if self._rank is not None:
             return self._rank
-        return dist.get_rank() if _is_distributed() else 0
+        return dist.get_rank() if is_distributed() else 0
 
     def set_epoch(self, epoch: int) -> None:
         """Another order, the same on every rank."""
@@ -95,10 +97,6 @@ class StratifiedBatchSampler(Sampler[list[int]]):
             of_0 = torch.tensor_split(negatives[number * per_round : (number + 1) * per_round], self.num_replicas)[self.rank]
             of_1 = positives[dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch]
             yield torch.cat([of_1, of_0]).tolist()
-
-
-def _is_distributed() -> bool:
-    return dist.is_available() and dist.is_initialized()
 
 
 def _one_per_example(labels: object) -> Tensor:
