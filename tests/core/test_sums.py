@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from array_api_compat import array_namespace
@@ -53,26 +55,33 @@ def in_numpy(sums):
     return tuple(part.numpy().astype(float) for part in sums), np
 
 
+@pytest.mark.parametrize("cuts", [[0, 30], [0, 9, 30]], ids=["in one part", "in two"])
+@pytest.mark.parametrize("scale", [8.0, 400.0], ids=["shallow", "deep"])
 @pytest.mark.parametrize("few", [None, in_numpy], ids=["in torch", "few numbers in NumPy"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("per_output", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_known_values_are_examined_as_any(name, weighted, per_output, few):
+def test_known_values_are_examined_as_any(name, weighted, per_output, few, scale, cuts):
     torch = pytest.importorskip("torch")
     from astralearn.torch.elementary import eager
 
-    g, y, w = (torch.tensor(a).reshape(30, 2) for a in data(seed=2, scale=8.0))
+    g, y, w = (torch.tensor(a).reshape(30, 2) for a in data(seed=2, scale=scale))
     options = {"axis": (0,) if per_output else (0, 1), "xp": eager}
     rows = g, y, w if weighted else None
 
-    def value_and_gradient(look, xp):
-        sums, slopes = look
-        factors = [torch.as_tensor(factor) for factor in SUMMED[name].factors(sums, sums, xp=xp)]
-        return torch.as_tensor(SUMMED[name].value(sums, xp=xp)), gradient(slopes, y, factors)
+    def value_and_gradient(total, looks, xp):
+        slopes_and_factors = [
+            (slopes, [torch.as_tensor(factor) for factor in SUMMED[name].factors(sums, total, xp=xp)]) for sums, slopes in looks
+        ]
+        labels = y.split([len(slopes) for slopes, _ in slopes_and_factors])
+        parts = [gradient(slopes, of_part, factors) for (slopes, factors), of_part in zip(slopes_and_factors, labels, strict=True)]
+        return torch.as_tensor(SUMMED[name].value(total, xp=xp)), torch.cat(parts)
 
-    found = value_and_gradient(examine_known(name, *rows, few=few, **options), np if few else eager)
-    expected = value_and_gradient(SUMMED[name].examine(*rows, **options), eager)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-18)
+    parts = [tuple(None if a is None else a[start:stop] for a in rows) for start, stop in itertools.pairwise(cuts)]
+    found = value_and_gradient(*examine_known(name, parts, few=few, **options), np if few else eager)
+    sums, slopes = SUMMED[name].examine(*rows, **options)
+    expected = value_and_gradient(sums, [(sums, slopes)], eager)
+    torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-18)
 
 
 @pytest.mark.parametrize("lost", [0, 1])

@@ -193,3 +193,12 @@ def test_what_cannot_be_added_up_is_refused():
         full_batch_backward(model, nn.BCEWithLogitsLoss(), [batch])
     with pytest.raises(TypeError, match=r"a batch must be \(inputs, target\) .*found a Tensor"):
         full_batch_backward(model, GMNLoss(), [batch[0]])
+
+
+def test_a_micro_batch_of_several_blocks(monkeypatch):
+    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 100)
+    x, y, _ = data(1000)
+    whole, parts = model(), model()
+    GMNLoss()(whole(x), y).backward()
+    full_batch_backward(parts, GMNLoss(), [(x[:700], y[:700]), (x[700:], y[700:])])
+    assert worst(gradients(parts), gradients(whole)) < 1e-5

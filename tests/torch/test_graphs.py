@@ -42,10 +42,10 @@ def test_elementary_functions_keep_relative_accuracy(dtype):
 
 
 def test_swift_functions_keep_relative_accuracy():
-    """Against float64, where TorchInductor's compiled training calls them: v ≤ 0, u a normal number, t until its bounds."""
+    """Against float64, where TorchInductor's compiled training calls them: s ≥ 0, u a normal number, t until its bounds."""
     eps = torch.finfo(torch.float32).eps
-    v = -torch.logspace(-30, 4, 4000)
-    torch.testing.assert_close(swift.expm1(v).double(), torch.expm1(v.double()), rtol=4 * eps, atol=0)
+    s = torch.logspace(-30, 4, 4000)
+    torch.testing.assert_close(swift.one_minus_exp_minus(s).double(), -torch.expm1(-s.double()), rtol=4 * eps, atol=0)
     u = torch.logspace(-37, 37, 4000)
     torch.testing.assert_close(swift.log(u).double(), torch.log(u.double()), rtol=4 * eps, atol=eps)
     t = torch.linspace(-36, 36, 4001)
@@ -59,6 +59,8 @@ def test_swift_functions_of_the_losses_keep_relative_accuracy():
     eps = torch.finfo(torch.float32).eps
     v = -torch.logspace(-30, 1.9, 4000)
     torch.testing.assert_close(swift_losses.exp(v).double(), torch.exp(v.double()), rtol=40 * eps, atol=0)
+    near = -torch.linspace(0, 1, 4001)
+    torch.testing.assert_close(swift_losses.exp(near).double(), torch.exp(near.double()), rtol=4 * eps, atol=0)
     x = torch.cat([v, -v])
     # e^x carries the rounding of x.
     torch.testing.assert_close(swift_losses.sigmoid(x).double(), torch.sigmoid(x.double()), rtol=40 * eps, atol=0)
@@ -69,9 +71,18 @@ def test_swift_functions_of_the_losses_keep_relative_accuracy():
     torch.testing.assert_close(swift_losses.softplus(-far), -far, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("function", [swift.expm1, swift_losses.exp, swift_losses.sigmoid, swift_losses.softplus])
+@pytest.mark.parametrize(
+    "function",
+    [
+        swift.one_minus_exp_minus,
+        lambda t: torch.stack(swift.softplus_and_sigmoid(t)),
+        swift_losses.exp,
+        swift_losses.sigmoid,
+        swift_losses.softplus,
+    ],
+)
 def test_swift_functions_hide_no_nan(function):
-    assert function(torch.tensor([torch.nan])).isnan().all()
+    assert function(torch.tensor([torch.nan, -torch.nan])).isnan().all()
 
 
 @pytest.mark.parametrize("loss", [nn.BCEWithLogitsLoss, *LOSSES])
@@ -240,3 +251,14 @@ def test_the_older_ways_out_need_no_no_grad(way, tmp_path):
         session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
         (got,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_compiled_backward_pass_after_an_eager_forward_pass(loss):
+    layer, loss = ASTra(), loss()
+    x, y = torch.linspace(-3, 3, 100, requires_grad=True), (torch.arange(100) % 7 == 0).float()
+    expected = torch.autograd.grad(loss(layer(x), y), [x, layer.raw_slope])
+    value = loss(layer(x), y)
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        torch.compile(lambda t: t.backward(), backend="eager")(value)
+    torch.testing.assert_close([x.grad, layer.raw_slope.grad], list(expected), rtol=1e-4, atol=1e-7)

@@ -323,3 +323,14 @@ def test_the_meta_device_has_shapes(name):
 def test_arrays_are_no_tensors():
     with pytest.raises(TypeError, match="logits must be a tensor; found ndarray"):
         GMNLoss()(np.zeros(3), np.zeros(3))
+
+
+@every_loss
+@pytest.mark.parametrize("label", [0.0, 1.0])
+@pytest.mark.parametrize("block", [10, 10**9])
+def test_one_class_alone_survives_mixed_precisions_scale(name, label, block, monkeypatch):
+    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", block)
+    g = torch.linspace(-3, 3, 64, requires_grad=True)
+    (MODULES[name]()(g, torch.full((64,), label)) * 2.0**24).backward()
+    assert torch.isfinite(g.grad).all()
+    assert (g.grad != 0).any()

@@ -82,6 +82,7 @@ def test_labels_of_any_kind(kind):
     [
         (lambda: StratifiedBatchSampler([0, 0, 0], 2), "both classes; found 0 positives and 3 negatives"),
         (lambda: StratifiedBatchSampler([0, 2, 1], 2), "labels must be 0 or 1; found 2"),
+        (lambda: StratifiedBatchSampler(["a", "b"], 2), "labels must be 0 or 1; found <U1 such as \\['a'\\]"),
         (
             lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=4),
             r"must be in \[1, batch_size=4\); found 4",

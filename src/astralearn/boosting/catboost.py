@@ -250,7 +250,8 @@ class _Rounds:
             return score_value(self.score, x, y, weight, self.slope), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        return error / weight
+        with self._noting_interruptions():
+            return error / weight
 
 
 def _pairs(eval_set: Any) -> list[Any]:

@@ -92,6 +92,8 @@ def slope(tau: ArrayLike, *, xp: Any = None) -> Array:
 def starting_slope(tau_init: float) -> float:
     """b for the threshold that a network or trees start from, in [LEAST_THRESHOLD, 0.5].
 
+    0.5 is the plain sigmoid and stays so: the β that `raw_from_slope` gives lies where Eq. 7 is flat.
+
     >>> starting_slope(0.5)
     1.0
     """

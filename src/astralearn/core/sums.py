@@ -17,6 +17,7 @@ treatment of an empty class included. Being ratios, all J stay the same when eve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from astralearn.core.confusion import SoftConfusion, count, right_and_wrong, signed
@@ -116,10 +117,11 @@ def gmn_count(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tupl
 
 
 def gmn_sums_of(counts: Sums, *, xp: Any) -> Sums:
-    """The sums of `gmn_examine` with depths 0, from `gmn_count`: right as long as `is_shallow`."""
+    """The sums of `gmn_examine`, with depths 0 of classes that have examples, from `gmn_count`: right as long as `is_shallow`."""
     tp, tn, m1, m0 = counts
-    depth = xp.zeros_like(m1)
-    return _log_sum(depth, tp, m1, xp), _log_sum(depth, tn, m0, xp), m1, m0, depth, depth
+    zero = xp.zeros_like(m1)
+    depths = (xp.where(total > 0, zero, -_LOG_NOTHING) for total in (m1, m0))
+    return _log_sum(zero, tp, m1, xp), _log_sum(zero, tn, m0, xp), m1, m0, *depths
 
 
 def is_shallow(sums: Sums) -> Array:
@@ -208,20 +210,28 @@ SUMMED: dict[str, SummedLoss] = {
 
 
 def examine_known(
-    name: str, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any, few: Callable[..., tuple[Sums, Any]] | None = None
-) -> tuple[Sums, Array]:
+    name: str,
+    parts: Sequence[tuple[Array, Array, Array]],
+    *,
+    axis: Axis,
+    xp: Any,
+    few: Callable[..., tuple[Sums, Any]] | None = None,
+) -> tuple[Sums, list[tuple[Sums, Array]]]:
     """`SUMMED[name].examine` for values that can be looked at: GMN's in its short form where they allow it, which is nearly always.
 
-    few: (sums) → the same few numbers in the arrays in which they are to be returned, and their namespace.
+    parts: (g, y, weight) of each part of a shard. few: (sums) → the same few numbers in the arrays in which they are to be returned, and
+    their namespace. Returns the sums of all parts, and for each part what `factors` takes for its own sums, with its slopes.
     """
+    add, here = SUMMED[name].add, few or (lambda sums: (sums, xp))
     if name == "gmn":
-        counts, slopes = gmn_count(g, y, weight, axis=axis, xp=xp)
-        counts, numbers = few(counts) if few else (counts, xp)
+        counted = [gmn_count(*part, axis=axis, xp=xp) for part in parts]
+        counts, numbers = here(reduce(partial(add_sums, xp=xp), (of_part for of_part, _ in counted)))
         sums = gmn_sums_of(counts, xp=numbers)
         if bool(is_shallow(sums).all()):
-            return sums, slopes
-    sums, slopes = SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
-    return few(sums)[0] if few else sums, slopes
+            return sums, [(sums, slopes) for _, slopes in counted]  # of their own sums only depths count, which all share
+    examined = [SUMMED[name].examine(*part, axis=axis, xp=xp) for part in parts]
+    few_sums, (numbers, *_) = zip(*(here(of_part) for of_part, _ in examined), strict=True)
+    return reduce(partial(add, xp=numbers), few_sums), [(own, slopes) for own, (_, slopes) in zip(few_sums, examined, strict=True)]
 
 
 def _log_g_mean(sums: Sums, xp: Any) -> Array:

@@ -65,11 +65,11 @@ def softplus_and_sigmoid(t: Array, *, xp: Any) -> tuple[Array, Array]:
 
 def warp_at(bx: Array, shared: OfSlope, softplus_t: Array, sigmoid_t: Array, *, xp: Any) -> Warp:
     """The rest of `warp`, given bx, ln(1 + e^t) and σ(t)."""
-    minus_s = softplus_t * -shared.inverse
-    minus_y_hat = xp.expm1(minus_s)
-    per_y_hat = -1.0 / minus_y_hat
-    logit = xp.minimum(xp.log(-minus_y_hat) - minus_s, bx)
-    return Warp(logit - shared.origin, sigmoid_t * per_y_hat, -minus_s * per_y_hat)
+    s = softplus_t * shared.inverse
+    y_hat = xp.one_minus_exp_minus(s) if hasattr(xp, "one_minus_exp_minus") else -xp.expm1(-s)
+    per_y_hat = 1.0 / y_hat
+    logit = xp.minimum(xp.log(y_hat) + s, bx)
+    return Warp(logit - shared.origin, sigmoid_t * per_y_hat, s * per_y_hat)
 
 
 def slope_derivative(shared: OfSlope, dx_x: Array, dx: Array, lag: Array, one: Array | float) -> Array:

@@ -11,7 +11,7 @@ except ModuleNotFoundError as error:
 
 from astralearn.torch.full_batch import full_batch_backward
 from astralearn.torch.layer import ASTra
-from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SummedLossModule
 from astralearn.torch.monitor import SoftConfusionMonitor
 from astralearn.torch.sampler import StratifiedBatchSampler
 from astralearn.torch.slope_rate import SlopeRate, parameter_groups
@@ -27,6 +27,7 @@ __all__ = [
     "SlopeRate",
     "SoftConfusionMonitor",
     "StratifiedBatchSampler",
+    "SummedLossModule",
     "full_batch_backward",
     "parameter_groups",
 ]

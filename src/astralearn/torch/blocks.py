@@ -9,11 +9,10 @@ import torch
 BLOCK = 131_072
 
 
-def blocks(x: torch.Tensor, times: int = 1) -> list[slice]:
-    """Slices of the first dimension, of `times` a block; one slice of everything where they do not pay or shapes are being traced."""
-    size = times * BLOCK
+def blocks(x: torch.Tensor) -> list[slice]:
+    """Slices of the first dimension, of a block each; one slice of everything where they do not pay or shapes are being traced."""
     is_traced = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
-    if is_traced or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * size:
+    if is_traced or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * BLOCK:
         return [slice(None)]
-    rows = max(1, size * x.shape[0] // x.numel())
+    rows = max(1, BLOCK * x.shape[0] // x.numel())
     return [slice(start, start + rows) for start in range(0, x.shape[0], rows)]

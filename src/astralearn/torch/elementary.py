@@ -79,30 +79,39 @@ def _horner(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-def _power_of_e(v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """2^n and 2^f − 1 of e^v = 2^{n+f}, v ≤ 0 and |f| ≤ ½; 2^n is 0 below n = −126.
+def _power_of_e(v: torch.Tensor, per_log_2: float, of_half: tuple[float, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+    """2^n and 2^f − 1 of 2^{n+f}, n + f = 2 · v · per_log_2 ≤ 0 and |f| ≤ ½; 2^n is 0 below n = −126.
 
-    Halves of n and f, lest v log₂e overflow. Added to a number of up to a million, 1.5·2²² + 63.5 leaves n + 127 in the last bits, the
-    exponent of 2^n; with the bits of 1.5·2²² it would be 0. 1e-9, of no weight, keeps squares of f from being denormal, which take a CPU a
-    hundred times as long.
+    of_half: coefficients of (2^f − 1)/h at h = f/2. Halves of n and f, lest v log₂e overflow. Added to a number of up to a million,
+    1.5·2²² + 63.5 leaves n + 127 in the last bits, the exponent of 2^n; with the bits of 1.5·2²² it would be 0. 1e-9, of no weight,
+    keeps squares of h from being denormal, which take a CPU a hundred times as long.
     """
-    half = v * 0.7213475204444817
+    half = v * per_log_2
     shifted = half + 6291519.5
     exponent = torch.clamp(shifted.view(torch.int32), min=0x4AC00000) << 23
     half_f = half - (shifted - 6291519.5)
-    of_f = _polynomial(half_f + 1e-9, (1.38629438, 0.960905984, 0.444028602, 0.153892212, 0.0428502406, 0.00985296179))  # to 1e-8
-    return exponent.view(torch.float32), half_f * of_f
+    return exponent.view(torch.float32), half_f * _polynomial(half_f + 1e-9, of_half)
 
 
-def _expm1_below_zero(v: torch.Tensor) -> torch.Tensor:
-    """e^v − 1 for v ≤ 0 in float32, with full relative accuracy."""
-    whole, part = _power_of_e(v)
-    return (whole - 1.0) + whole * part
+def _one_minus_exp_minus(s: torch.Tensor) -> torch.Tensor:
+    """1 − e^{−s} for s ≥ 0 in float32, with full relative accuracy (coefficients: 1e-8)."""
+    coefficients = (1.38629438, 0.960905984, 0.444028602, 0.153892212, 0.0428502406, 0.00985296179)
+    whole, part = _power_of_e(s, -0.7213475204444817, coefficients)
+    return (1.0 - whole) - whole * part
 
 
 def _exp_below_zero(v: torch.Tensor) -> torch.Tensor:
-    """e^v for v ≤ 0 in float32, relative error that of rounding v; 0 where it would be denormal."""
-    whole, part = _power_of_e(v)
+    """e^v for v ≤ 0 in float32, relative error that of rounding v and 2e-7; 0 where it would be denormal."""
+    return _exp_of(v, 0.7213475204444817)
+
+
+def _exp_minus_abs(x: torch.Tensor) -> torch.Tensor:
+    """e^{−|x|}, as exact. Of a NaN it is one without a sign, which `_at_least` lets pass."""
+    return _exp_of(x.abs(), -0.7213475204444817)
+
+
+def _exp_of(v: torch.Tensor, per_log_2: float) -> torch.Tensor:
+    whole, part = _power_of_e(v, per_log_2, (1.38629429, 0.960894054, 0.444040018, 0.154659926, 0.0426673071))
     return whole + whole * part
 
 
@@ -117,9 +126,10 @@ def _log_of_normal(u: torch.Tensor) -> torch.Tensor:
     return e_ln_2 + (r + r * r * rest)
 
 
-def _at_least(x: torch.Tensor, bound: float) -> torch.Tensor:
-    """max(x, bound) to rounding of x + bound, without a comparison."""
-    return torch.relu(x - bound) + bound
+def _at_least(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """max(x, a bound given by its bits) for x ≥ 0. Positive numbers are ordered as their bits are, and of integers TorchInductor takes the
+    maximum in one instruction; of floats it has NaN to care for."""
+    return torch.clamp(x.view(torch.int32), min=bits).view(torch.float32)
 
 
 def _at_most(x: torch.Tensor, bound: torch.Tensor) -> torch.Tensor:
@@ -141,21 +151,23 @@ def _sigmoid_of(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 def _softplus_and_sigmoid(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """As in `core.warp`, in float32, with its bound e^LOWEST."""
-    q = _at_least(_exp_below_zero(-t.abs()), 2.3195228302435696e-16)
+    q = _at_least(_exp_minus_abs(t), 0x2585B61D)  # the bits of e^LOWEST
     return _softplus_of(t, q, q), _sigmoid_of(t, q)
 
 
 def _softplus(x: torch.Tensor) -> torch.Tensor:
-    q = _exp_below_zero(-x.abs())
-    return _softplus_of(x, q, _at_least(q, 1e-16))
+    q = _exp_minus_abs(x)
+    return _softplus_of(x, q, _at_least(q, 0x24E69595))  # the bits of 1e-16
 
 
 def _sigmoid(x: torch.Tensor) -> torch.Tensor:
-    return _sigmoid_of(x, _exp_below_zero(-x.abs()))
+    return _sigmoid_of(x, _exp_minus_abs(x))
 
 
 # For `core.warp`, which has bounded what it asks for, and for the losses, which ask for exponentials of v ≤ 0 alone.
-swift = SimpleNamespace(expm1=_expm1_below_zero, log=_log_of_normal, minimum=_at_most, softplus_and_sigmoid=_softplus_and_sigmoid)
+swift = SimpleNamespace(
+    one_minus_exp_minus=_one_minus_exp_minus, log=_log_of_normal, minimum=_at_most, softplus_and_sigmoid=_softplus_and_sigmoid
+)
 swift_losses = SimpleNamespace(**{**vars(eager), "exp": _exp_below_zero, "sigmoid": _sigmoid, "softplus": _softplus})
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from astralearn.core.sums import SUMMED, Sums
 from astralearn.torch.elementary import eager
-from astralearn.torch.losses import SummedLossModule, examined, gradient_at
+from astralearn.torch.losses import SummedLossModule, examined, factors_of, gradient_of
 from astralearn.torch.ranks import gather_sums, world_size
 
 
@@ -53,14 +53,15 @@ def full_batch_backward(
     if loss.process_group is not None:
         total, scale = gather_sums(loss.name, total, loss.process_group), float(world_size(loss.process_group))
     losses: Tensor = SUMMED[loss.name].value(total, xp=eager)
-    per_loss = torch.full_like(losses, 1.0 / losses.numel())
+    each = torch.full_like(losses, scale / losses.numel())
     rewind()
     for batch, is_last in _with_end(batches):
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
             _, looks = examined(loss.name, g.detach(), y, weight, loss.axis(g))
-            gradient = gradient_at(loss.name, looks, y, total)
-            g.backward((scale * per_loss * gradient).to(g.dtype))  # type: ignore[no-untyped-call]
+            factors = [((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype)) for of_0, of_1 in factors_of(loss.name, looks, total)]
+            gradient = gradient_of([look.row for look in looks], [look.slopes for look in looks], factors, y)
+            g.backward(gradient.to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(g.dtype)
 
 

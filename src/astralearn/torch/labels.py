@@ -66,11 +66,11 @@ def _check_weight(weight: Tensor | None) -> None:
 
 
 def _all_labels(y: Tensor) -> bool:
-    """Whether all are 0 or 1, by y² − y = 0, which costs less than two comparisons."""
+    """Whether all are 0 or 1, by y − y² = 0, which costs less than two comparisons."""
     if y.numel() == 0 or y.is_meta:
         return True
     y = y.reshape(-1) if y.ndim == 0 else y
-    extremes = [torch.aminmax(y[row] * y[row] - y[row]) for row in blocks(y)]
+    extremes = [torch.aminmax(torch.addcmul(y[row], y[row], y[row], value=-1)) for row in blocks(y)]
     return all(bool((low == 0) & (high == 0)) for low, high in extremes)
 
 

@@ -119,7 +119,10 @@ class _Warp(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, b: Tensor) -> Tensor:
-        g, dx, rest = _compiled_warp(x, b) if torch.compiler.is_compiling() else _warp_in_blocks(x, b)
+        if torch.compiler.is_compiling():
+            (g, dx, rest), ctx.unit = _compiled_warp(x, b), None
+        else:
+            g, dx, rest, ctx.unit = _eager_warp(x, b)
         ctx.save_for_backward(x, b, dx, rest)
         return g
 
@@ -134,45 +137,50 @@ class _Warp(torch.autograd.Function):
         in_x = weight * dx
         if not ctx.needs_input_grad[1]:
             return in_x, None
-        return in_x, (weight * rest).sum_to_size(b.shape) if is_compiling else _in_b(b, in_x, x, weight, rest)
+        if ctx.unit is None:  # not whether this pass is compiled: the other one may have been alone
+            return in_x, (weight * rest).sum_to_size(b.shape)
+        return in_x, _in_b(b, in_x, x, weight, rest, ctx.unit)
 
 
-def _warp_in_blocks(x: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """g, ∂g/∂x and the lag of `core.warp`."""
+def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor, float]:
+    """g, ∂g/∂x, the lag of `core.warp`, and the unit in which that lag is given."""
     rows = blocks(x)
     if len(rows) == 1:
-        return warp(x, b, xp=eager)
+        return *warp(x, b, xp=eager), 1.0
     shared = of_slope(b, xp=eager)
     whole = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
+    spare = torch.empty_like(x[rows[0]]), torch.empty_like(x[rows[0]])
     for row in rows:
-        g, dx, lag = (values[row] for values in whole)
-        _warp_into(g, dx, lag, x[row], shared)
-    return whole
+        g, dx, half_lag = (values[row] for values in whole)
+        _warp_into(g, dx, half_lag, x[row], shared, *(values[: g.shape[0]] for values in spare))
+    return *whole, 2.0
 
 
-def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope) -> None:
-    """`core.warp` written to its three results, in two temporary arrays, with e^v − 1 = 2T/(1 − T), T = tanh(v/2), which takes PyTorch
-    half of the time of expm1."""
-    bx = x * shared.b
-    t = bx + shared.log_b
-    odds = torch.clamp(t, LOWEST, HIGHEST).exp_()
-    half = torch.maximum(torch.log1p(odds), t).mul_(-0.5 * shared.inverse)  # of −s
-    sigmoid_t = odds.div_(torch.add(odds, 1.0, out=t))
-    tanh = torch.tanh(half, out=t)
-    minus_half_y_hat = tanh.div_(torch.sub(1.0, tanh, out=lag))
-    torch.div(half, minus_half_y_hat, out=lag)
-    y_hat = minus_half_y_hat.mul_(-2.0)
-    torch.div(sigmoid_t, y_hat, out=dx)
-    torch.sub(torch.minimum(y_hat.log_().sub_(half, alpha=2.0), bx, out=bx), shared.origin, out=g)
+def _warp_into(g: Tensor, dx: Tensor, half_lag: Tensor, x: Tensor, shared: OfSlope, minus_bx: Tensor, minus_logit: Tensor) -> None:
+    """`core.warp` written to its three results, in as few passes as there are: every operation is one.
+
+    1/ŷ is ½ + ½/tanh(s/2), and PyTorch takes a third of the time of expm1 for tanh. The results serve for everything in between as well,
+    beside the last two.
+    """
+    half = x.new_tensor(0.5)
+    t = torch.sub(shared.log_b, torch.mul(x, -shared.b, out=minus_bx), out=half_lag)
+    odds = torch.clamp(t, LOWEST, HIGHEST, out=dx).exp_()
+    half_s = torch.maximum(torch.log1p(odds, out=g), t, out=g).mul_(half * shared.inverse)
+    sigmoid_t = odds.div_(torch.add(odds, 1.0, out=half_lag))
+    per_y_hat = torch.div(half, torch.tanh(half_s, out=half_lag), out=half_lag).add_(half)
+    torch.maximum(torch.log(per_y_hat, out=minus_logit).sub_(half_s, alpha=2.0), minus_bx, out=minus_logit)
+    sigmoid_t.mul_(per_y_hat)
+    per_y_hat.mul_(half_s)
+    torch.sub(-shared.origin, minus_logit, out=g)
 
 
-def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Tensor:
+def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor, unit: float) -> Tensor:
     """Σ weight · ∂g/∂b, of the shape of b."""
     if b.ndim == 0:  # inner products, without an array of products
         in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
-        sums = [torch.dot(in_x, x), in_x.sum(), torch.dot(weight, lag), weight.sum()]
+        sums = [torch.dot(in_x, x), in_x.sum(), unit * torch.dot(weight, lag), weight.sum()]
     else:
-        sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, weight * lag, weight)]
+        sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, unit * (weight * lag), weight)]
     derivative: Tensor = slope_derivative(of_slope(b, xp=eager), *sums)
     return derivative
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -197,28 +196,32 @@ class _Summed(torch.autograd.Function):
             scale = scale * age
         ctx.is_plain = process_group is None and memory is None
         ctx.name, ctx.axis = name, axis
-        if torch.compiler.is_compiling() and looks:
-            # A finished gradient would need all sums before its loop begins: one more loop. Signed slopes tell the classes without labels.
-            factors = SUMMED[name].factors(looks[0].sums, total, xp=eager)
-            ctx.save_for_backward(g, y, weight, signed(looks[0].slopes, y), *(scale * factor for factor in factors))
-        else:
-            slope = gradient_at(name, looks, y, total)
-            ctx.save_for_backward(g, y, weight, slope if ctx.is_plain else scale * slope)
+        # The gradient is finished in the backward pass: compiled, here it would need all sums before its loop begins, one more loop; eager,
+        # it would be one more pass to multiply it by the gradient of the loss.
+        slopes = [look.slopes for look in looks]
+        ctx.is_signed = torch.compiler.is_compiling() and bool(looks)
+        if ctx.is_signed:
+            slopes = [signed(slopes[0], y)]  # which tell the classes without labels
+        ctx.rows = [look.row for look in looks]
+        ctx.save_for_backward(g, y, weight, *slopes, *(scale * factor for pair in factors_of(name, looks, total) for factor in pair))
         value: Tensor = SUMMED[name].value(total, xp=eager)
         return value
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (of_loss,) = gradients
-        g, y, weight, slope, *factors = ctx.saved_tensors
-        if factors:
-            of_negatives, of_positives = (of_loss * factor for factor in factors)
-            return torch.relu(slope) * of_negatives + torch.relu(-slope) * of_positives, None, None, None, None, None, None
-        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
+        g, y, weight, *kept = ctx.saved_tensors
+        slopes, factors = kept[: len(ctx.rows)], [of_loss * factor for factor in kept[len(ctx.rows) :]]
+        if ctx.is_signed:
+            of_negatives, of_positives = factors
+            in_g = torch.relu(slopes[0]) * of_negatives + torch.relu(-slopes[0]) * of_positives
+        elif torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
             if not ctx.is_plain:
                 raise NotImplementedError("a loss with process_group or running sums can be differentiated only once")
-            slope = LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
-        return of_loss * slope, None, None, None, None, None, None
+            in_g = of_loss * LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
+        else:
+            in_g = gradient_of(ctx.rows, slopes, list(zip(factors[::2], factors[1::2], strict=True)), y)
+        return in_g, None, None, None, None, None, None
 
 
 class Look(NamedTuple):
@@ -233,33 +236,35 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
     """The batch's sums, and its blocks as they were examined."""
     if g.numel() == 0:
         return _sums_of_nothing(name, g, axis), []
-    rows = blocks(g, 2)  # a block's own sums are some hundred operations on single numbers
-    if len(rows) == 1:
-        sums, slopes = _examine(name, g, y, weight, axis)
-        return sums, [Look(rows[0], sums, slopes)]
-    if weight is not None:
-        weight = weight.expand_as(g)
-    looks = [Look(row, *_examine(name, g[row], y[row], None if weight is None else weight[row], axis)) for row in rows]
-    return functools.reduce(functools.partial(SUMMED[name].add, xp=eager), (look.sums for look in looks)), looks
-
-
-def _examine(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
     if torch.compiler.is_compiling() or g.is_meta:
         xp = swift_losses if by_bits(g) else portable if torch.compiler.is_exporting() else eager
-        return SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
-    return examine_known(name, g, y, weight, axis=axis, xp=eager)
+        sums, slopes = SUMMED[name].examine(g, y, weight, axis=axis, xp=xp)
+        return sums, [Look(slice(None), sums, slopes)]
+    rows = blocks(g)
+    if len(rows) == 1:
+        parts = [(g, y, weight)]
+    else:
+        weight = None if weight is None else weight.expand_as(g)
+        parts = [(g[row], y[row], None if weight is None else weight[row]) for row in rows]
+    total, looks = examine_known(name, parts, axis=axis, xp=eager)
+    return total, [Look(row, *look) for row, look in zip(rows, looks, strict=True)]
 
 
-def gradient_at(name: str, looks: list[Look], y: Tensor, total: Sums) -> Tensor:
-    """The gradient at the logits that were looked at, for the sums of everything joined."""
-    if not looks:
+def factors_of(name: str, looks: list[Look], total: Sums) -> list[tuple[Tensor, Tensor]]:
+    """For each block, from its slopes to the gradient of everything joined: for its negatives and for its positives."""
+    return [SUMMED[name].factors(look.sums, total, xp=eager) for look in looks]
+
+
+def gradient_of(rows: list[slice], slopes: list[Tensor], factors: list[tuple[Tensor, Tensor]], y: Tensor) -> Tensor:
+    """The gradient at the logits that were looked at, block by block."""
+    if not rows:
         return torch.zeros_like(y)
-    factors = [SUMMED[name].factors(look.sums, total, xp=eager) for look in looks]
-    if len(looks) == 1:
-        return gradient(looks[0].slopes, y, factors[0])
+    if len(rows) == 1:
+        whole: Tensor = gradient(slopes[0], y, factors[0])
+        return whole
     whole = torch.empty_like(y)
-    for look, of in zip(looks, factors, strict=True):
-        torch.lerp(*of, y[look.row], out=whole[look.row]).mul_(look.slopes)  # `gradient` in place, and in two passes instead of five
+    for row, slope, of in zip(rows, slopes, factors, strict=True):
+        torch.lerp(*of, y[row], out=whole[row]).mul_(slope)  # `gradient` in place, and in two passes instead of five
     return whole
 
 

@@ -29,7 +29,7 @@ class SoftConfusionMonitor(_Metric):
 
         monitor.update(logits, target)          # or monitor(logits, target), in every batch
         monitor.compute()["e_ratio"]            # once per epoch, on every rank; then monitor.reset()
-        SlopeRate.step(monitor.compute()["e_ratio"])
+        slope_rate.step(monitor.compute()["e_ratio"])
         self.log_dict(monitor.compute())        # Lightning
         monitor.write(writer, epoch)            # TensorBoard
 

@@ -107,10 +107,16 @@ def _one_per_example(labels: object) -> Tensor:
             "Trainer(use_distributed_sampler=False); this sampler deals batches out to ranks itself"
         )
     # A copy, since pandas gives arrays that torch may not write to.
-    y = labels if isinstance(labels, Tensor) else torch.from_numpy(np.array(labels))
+    y = labels if isinstance(labels, Tensor) else torch.from_numpy(_numbers(np.array(labels)))
     if y.ndim == 0 or y.numel() != len(y):
         raise ValueError(f"labels must be one per example; found shape {tuple(y.shape)}: for several outputs pass e.g. labels.any(1)")
     return y.reshape(-1)
+
+
+def _numbers(labels: np.ndarray) -> np.ndarray:
+    if labels.dtype.kind not in "biuf":
+        raise ValueError(f"labels must be 0 or 1; found {labels.dtype} such as {labels.ravel()[:1].tolist()}: pass e.g. labels == 'fraud'")
+    return labels
 
 
 def _dealt(positives: Tensor, how_many: int, generator: torch.Generator) -> Tensor:
