@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -64,7 +65,7 @@ def test_compare_reads_a_file_and_recommends(cheap, table, tmp_path, capsys):
     code, out, err = ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 2, "--out", tmp_path / "out")
     assert (code, err) == (0, "")
     assert "missing as one of them: country" in out
-    assert "marked in a column of their own: 1" in out
+    assert "note: 1 missing numbers: filled with" in out
     assert "note: LightGBM was left out" in out
     assert "cards: 8 positives (yes) among 201 rows, IR 24.1" in out
     assert "RUSBoost failed on" in out
@@ -87,7 +88,7 @@ def test_brackets_in_data_are_text_not_markup(cheap, tmp_path, capsys):
 
 
 def test_records_stay_in_the_cache_until_the_table_is_printed(cheap, table, tmp_path, monkeypatch):
-    def broken(table, *, has_bold):
+    def broken(table, *, has_bold, width):
         raise RuntimeError("nobody has seen the table")
 
     monkeypatch.setattr(report, "to_rich", broken)
@@ -153,6 +154,13 @@ def write(tmp_path, text, name="t.csv"):
         ("a,t\n1,0\n2,1\n3,2\n", ["--target", "t"], 5, "choose the positive one (positive=, on the command line --positive VALUE)"),
         ("a,t\n" + "1,0\n" * 20 + "2,1\n" * 3, ["--target", "t"], 6, "ask for at most 3 folds (--folds 3), or test each positive once"),
         ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t"], 6, "at least two are needed"),
+        ("a,t\n" + "1,0\n" * 20 + "2,1\n", ["--target", "t", "--leave-one-positive-out"], 6, "at least two are needed, one to learn from"),
+        (
+            "a,t\n" + "1,0\n" * 20 + "2,1\n" * 9,
+            ["--target", "t", "--out", "x" * 300],
+            9,
+            "cannot be written ([Errno 36] File name too long",
+        ),
         ("", ["--target", "t"], 7, "cannot be read: No columns to parse from file"),
         ("a,t\n1,0\n2,1\n", ["--target", "t", "--methods", "kNN"], 2, "no such method: 'kNN'"),
         ("a,t\n" + "1,0\n" * 20 + "2,1\n" * 3, ["--target", "t", "--positive", "0"], 6, "t has 3 negatives ('1'), fewer than 5 folds"),
@@ -201,10 +209,92 @@ def test_a_folder_that_cannot_be_written(cheap, table, tmp_path, capsys, monkeyp
 def test_an_artefact_that_cannot_be_written(cheap, table, tmp_path, capsys):
     (tmp_path / "out" / "records.csv").mkdir(parents=True)
     arguments = ("compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out")
-    code, _, err = ran(capsys, *arguments)
+    code, out, err = ran(capsys, *arguments)
     assert code == 9
     assert "cannot be written (" in err
     assert "records.csv" in err
+    assert "cards: 8 positives (yes) among 201 rows" in out  # the comparison itself is not lost
+    assert "Use " in out
+
+
+def test_an_interruption_while_files_are_written_shows_the_table_and_says_how_to_get_them(cheap, table, tmp_path, capsys, monkeypatch):
+    def interrupted(out, study, problem, methods):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "write_figures", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out")
+    assert stopped.value.code == 130
+    out, err = capsys.readouterr()
+    assert "interrupted while files were written. Every fold is kept: run the same command again." in err
+    assert "cards: 8 positives (yes) among 201 rows" in out
+
+
+def test_methods_of_an_earlier_run_with_other_settings_are_named(no_figures, table, tmp_path, capsys, monkeypatch):
+    def chosen(names, epochs=None):
+        return Choice([Method(name, Nearest(seconds=(epochs or 0) / 1e6)) for name in names], [])
+
+    monkeypatch.setattr(methods, "choose", chosen)
+    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out"]
+    assert ran(capsys, *arguments, "--methods", "BCE,SVM", "--epochs", 20)[0] == 0
+    _, same, _ = ran(capsys, *arguments, "--methods", "logistic", "--epochs", 20)
+    assert "earlier run" not in same
+    _, other, _ = ran(capsys, *arguments, "--methods", "GMN", "--epochs", 300)
+    said = "BCE is of an earlier run, with seconds=2e-05; this one has seconds=0.0003."
+    assert said in " ".join(other.split())
+    assert said in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_versions_of_every_run_are_reported(cheap, no_figures, table, tmp_path, capsys, monkeypatch):
+    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out"]
+    for name, version in (("BCE", "1.0"), ("GMN", "2.0")):
+        monkeypatch.setattr(methods, "choose", lambda names, epochs=None, name=name: Choice([Method(name, Nearest())], []))
+        monkeypatch.setattr(sys.modules["astralearn.study.run"], "versions", lambda version=version: {"python": "3", "numpy": version})
+        assert ran(capsys, *arguments)[0] == 0
+    assert "numpy 1.0 and 2.0, python 3\n" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_no_method_left_names_what_is_missing(table, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    code, _, err = ran(capsys, "compare", table, "--target", "fraud", "--methods", "ASTra-XGBoost")
+    assert code == 2
+    assert "none of the methods can be run: ASTra-XGBoost was left out: xgboost is not installed" in err
+
+
+def test_folds_and_leave_one_positive_out_exclude_each_other(table, capsys):
+    for folds in ("7", "5"):
+        with pytest.raises(SystemExit) as stopped:
+            ran(capsys, "compare", table, "--target", "fraud", "--folds", folds, "--leave-one-positive-out")
+        assert stopped.value.code == 2
+        assert "--leave-one-positive-out: not allowed with argument --folds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("file", "name"), [(".hidden.csv", "hidden"), ("a\nb\x1b[31m.csv", "a b\N{REPLACEMENT CHARACTER}[31m")])
+def test_any_file_name_gives_a_name_on_one_line(cheap, table, tmp_path, capsys, file, name):
+    try:
+        table.rename(tmp_path / file)
+    except OSError:
+        pytest.skip("this system has no such names")
+    code, out, _ = ran(capsys, "compare", tmp_path / file, "--target", "fraud", "--jobs", 1, "--repetitions", 1)
+    assert code == 0
+    assert f"{name}: 8 positives (yes) among 201 rows" in out
+
+
+@pytest.mark.parametrize(("system", "is_marked"), [(None, True), ("standard", False)])
+def test_a_terminal_without_bold_has_asterisks(system, is_marked):
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, color_system=system, width=80)
+    cli._show(console, report.Table("T", ["m"], [[report.Cell("0.5", bold=True)]]), [])
+    assert ("0.5*" in file.getvalue()) == is_marked
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_an_output_on_a_full_disk_is_said_in_a_line():
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "astralearn", "data", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (1, "astralearn: the output cannot be written ([Errno 28] No space left on device)\n")
 
 
 def test_another_study_in_the_folder_is_refused(cheap, table, tmp_path, capsys):
@@ -282,21 +372,41 @@ def test_a_killed_worker_says_what_is_kept(no_figures, table, tmp_path, capsys, 
     assert "Run the same command again, with --jobs 1 to need less memory, to continue" in err
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_in_a_real_process(tmp_path, jobs):
+@pytest.mark.parametrize(("jobs", "sent"), [("1", "SIGINT"), ("2", "SIGINT"), ("2", "SIGTERM"), ("2", "SIGHUP")])
+def test_ctrl_c_and_its_likes_in_a_real_process(tmp_path, jobs, sent):
+    """The pipe is closed when the last worker is gone, too."""
     command = [sys.executable, "-m", "astralearn", "compare", "--methods", "logistic", "--repetitions", "400", "--jobs", jobs]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    log = tmp_path / "log"
-    with log.open("w") as file:
-        process = subprocess.Popen([*command, "--out", tmp_path / "out"], stdout=file, stderr=file, env=environment)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment}
+    number = getattr(signal, sent)
+    # The tests themselves may run under nohup, and what a parent ignores its child does too. No preexec_fn: that forks, of which JAX warns.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen([*command, "--out", tmp_path / "out"], **options)
+    finally:
+        signal.signal(number, before)
+    with process:
         while process.poll() is None and not _has_records(tmp_path / "out" / "study.sqlite"):
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-    said = log.read_text()
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
     assert "interrupted." in said
     assert "Run the same command again to continue" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
+def test_what_nohup_ignores_stays_ignored(capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(cli, "_main", lambda arguments: seen.append([signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGHUP)]) or 0)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        cli.main([])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert seen == [[cli._interrupt, signal.SIG_IGN]]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def _has_records(path):
@@ -352,6 +462,30 @@ def test_reproduce_writes_every_artefact(cheap_ladder, capsys, tmp_path):
     tables = {f"table-{n}.{kind}" for n in (1, 2) for kind in ("md", "csv", "tex")}
     figures = {f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")}
     assert tables | figures | {"report.md", "records.csv", "study.sqlite"} <= written
+
+
+def test_reproduce_adds_to_what_the_folder_has(cheap_ladder, no_figures, capsys, tmp_path):
+    for problem in ("skin-4000", "skin-588"):
+        code, out, _ = ran(capsys, "reproduce", "--quick", "--problems", problem, "--jobs", 1, "--out", tmp_path)
+        assert code == 0
+    assert "of 16 means lie inside" in " ".join(out.split())
+    for number in (1, 2):
+        assert list(dict.fromkeys(pd.read_csv(tmp_path / f"table-{number}.csv")["problem"])) == ["skin-588", "skin-4000"]
+
+
+def test_reproduce_shows_what_it_ran_where_an_earlier_problems_file_has_gone(cheap_ladder, no_figures, capsys, monkeypatch, tmp_path):
+    def gone(name):
+        if name == "skin-4000":
+            raise cli.UnavailableError("gone")
+        return load(name)
+
+    load = cli.load
+    assert ran(capsys, "reproduce", "--quick", "--problems", "skin-4000", "--jobs", 1, "--out", tmp_path)[0] == 0
+    monkeypatch.setattr(cli, "load", gone)
+    code, out, _ = ran(capsys, "reproduce", "--quick", "--problems", "skin-588", "--jobs", 1, "--out", tmp_path)
+    assert code == 0
+    assert "skin-4000: run earlier, and left out here" in " ".join(out.split())
+    assert set(pd.read_csv(tmp_path / "table-2.csv")["problem"]) == {"skin-588"}
 
 
 @pytest.mark.parametrize(("options", "folder"), [(["--quick"], "astralearn-reproduction-quick"), ([], "astralearn-reproduction")])

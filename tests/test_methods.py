@@ -85,6 +85,17 @@ def test_an_installed_package_that_cannot_be_imported_is_not_said_to_be_absent(m
     assert choose(["RUSBoost"]).absent == ["RUSBoost was left out: cannot import name 'x' from 'sklearn.utils'"]
 
 
+@pytest.mark.parametrize("error", [OSError("libgomp.so.1: cannot open shared object file"), ValueError("numpy.dtype size changed")])
+def test_an_installed_package_that_raises_when_imported_costs_only_its_methods(monkeypatch, error):
+    def broken():
+        raise error
+
+    monkeypatch.setitem(RIVALS, "LightGBM", broken)
+    methods, absent = choose(["logistic", "LightGBM"])
+    assert [m.name for m in methods] == ["logistic"]
+    assert absent == [f"LightGBM was left out: {type(error).__name__}: {error}"]
+
+
 def test_boosted_trees_run_through_the_study(tmp_path):
     """The contract with the three classifiers: cloned, seeded, on one core, decisions and scores of every fold."""
     for library in ("lightgbm", "xgboost", "catboost"):

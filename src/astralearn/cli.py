@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from astralearn.study import Plan, Record
 
 STUDY_FILE = "study.sqlite"
+DEFAULT_FOLDS = 5
 FILE_WIDTH = 100  # columns where nothing tells: winners have an asterisk there, and nothing is to be cut off
 USAGE, STUDY, WORKER_KILLED, INTERRUPTED = 2, 9, 10, 130
 EXIT_CODES: dict[type[DataError], int] = {
@@ -56,10 +61,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without × must not cost the table at the end of a long run
     try:
-        return _main(arguments)
+        with _ended_as_interrupted():
+            return _main(arguments)
     except KeyboardInterrupt:
         print("\nastralearn: interrupted.", file=sys.stderr)
         return INTERRUPTED
+
+
+@contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the program as Ctrl-C does: their default leaves the workers behind. What `nohup` ignores stays ignored."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    is_ours = threading.current_thread() is threading.main_thread()  # signals are handled there alone
+    numbers = [number for name in names if is_ours and signal.getsignal(number := getattr(signal, name)) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_DFL)  # a library's callback may swallow what is raised here: the next one ends the program
+    raise KeyboardInterrupt
 
 
 def _main(arguments: Sequence[str] | None) -> int:
@@ -70,21 +96,27 @@ def _main(arguments: Sequence[str] | None) -> int:
         return USAGE
     from rich.console import Console
 
-    from astralearn.study import StudyError
-
     try:
         width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
         console = Console(markup=False, emoji=False, highlight=False, width=width)  # data may look like any of them
-        return int(options.command(options, console))
-    except DataError as error:
-        return _failed(error, EXIT_CODES.get(type(error), 1))
-    except StudyError as error:
-        return _failed(error, STUDY)
+        code = int(options.command(options, console))
+        sys.stdout.flush()
+        return code
     except ValueError as error:
-        return _failed(error, USAGE)
-    except BrokenPipeError:  # the reader has gone, as `| head` does; nothing is left to say to it
+        return _failed(error, _code(error))
+    except OSError as error:  # of the output: whoever else meets one says what of
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - Python flushes it at exit
-        return 1
+        if isinstance(error, BrokenPipeError):  # the reader has gone, as `| head` does; nothing is left to say to it
+            return 1
+        return _failed(OSError(f"the output cannot be written ({error})"), 1)
+
+
+def _code(error: ValueError) -> int:
+    from astralearn.study import StudyError
+
+    if isinstance(error, StudyError):
+        return STUDY
+    return EXIT_CODES.get(type(error), 1) if isinstance(error, DataError) else USAGE
 
 
 def _failed(error: Exception, code: int) -> int:
@@ -105,10 +137,9 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "--methods", metavar="LIST", default="all", help="comma-separated: names, ladder, trees, rivals, all (default: all)"
     )
-    compare.add_argument("--folds", type=int, default=5, help="parts that are tested in turn (default: 5)")
-    compare.add_argument(
-        "--leave-one-positive-out", action="store_true", help="as many folds as positives: each is tested once a repetition"
-    )
+    folds = compare.add_mutually_exclusive_group()
+    folds.add_argument("--folds", type=int, help="parts that are tested in turn (default: 5)")
+    folds.add_argument("--leave-one-positive-out", action="store_true", help="as many folds as positives: each is tested once a repetition")
     compare.add_argument("--repetitions", type=int, default=5, help="of all folds, drawn anew (default: 5)")
     compare.add_argument("--epochs", type=int, help="of the networks (default: 500 for ASTraClassifier, 1,000 for the others)")
     _shared(compare)
@@ -144,7 +175,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from astralearn.methods import NAMES, choose
-    from astralearn.report import comparison_table, to_rich
+    from astralearn.report import comparison_table, one_line
     from astralearn.study import Plan, by_method, every_method, recommend
     from astralearn.study.encoding import described
 
@@ -153,12 +184,16 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         if value is not None and value < least:
             raise ValueError(f"{name} must be at least {least}; found {value}")
     problem = _problem(options)
-    folds = problem.positives if options.leave_one_positive_out else options.folds
+    folds = DEFAULT_FOLDS if options.folds is None else options.folds
+    if options.leave_one_positive_out:
+        folds = max(problem.positives, 2)  # with one positive alone, two folds are what is said to be too many
     methods, absent = choose(_names(options.methods), epochs=options.epochs)
+    if not methods:
+        raise ValueError("none of the methods can be run: " + "; ".join(absent))
     plan = Plan([problem], methods, folds=folds, repetitions=options.repetitions, seed=options.seed)
     plan.units()  # whatever is wrong with the data is said before anything else
     for note in [*problem.notes, *described(problem.X), *absent]:
-        console.print(f"note: {note}", soft_wrap=True)
+        console.print(f"note: {one_line(note)}", soft_wrap=True)
     path, is_kept = _study_path(options.out, plan)
     if is_kept:
         _check_folder(path, problem.name)
@@ -168,23 +203,21 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         records = sorted(every_method(plan, path), key=lambda record: places.get(record.method, len(places)))
     table = comparison_table(problem, records)
     advice = recommend(by_method(records, problem.name))
-    written = ""
-    if is_kept:
-        sentences = list(advice.sentences) if advice else []
-        written = _write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name)
-    console.print(to_rich(table, has_bold=console.is_terminal))
-    for text in (advice, written):
-        if text:
-            console.print(f"\n{text}")
     if not is_kept:
+        _show(console, table, [str(advice)] if advice else [])
         _delete(path)
+        return 0
+    table = replace(table, notes=[*table.notes, *_other_settings(path, plan, records, options.epochs)])
+    with _shown_in_any_case(console, table, [str(advice)] if advice else []) as said:
+        sentences = list(advice.sentences) if advice else []
+        said.append(_write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name))
     return 0
 
 
 def _reproduce(options: argparse.Namespace, console: Console) -> int:
     from astralearn.methods import paper_ladder
-    from astralearn.report import data_table, recommendations, results_table, to_rich
-    from astralearn.study import Plan
+    from astralearn.report import data_table, recommendations, results_table
+    from astralearn.study import Plan, every_problem
     from astralearn.study.paper import PROTOCOL, QUICK, TABLE_2
 
     _check(options)
@@ -195,17 +228,56 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     if unknown:
         raise ValueError(f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}")
     problems = [load(name) for name in names]
-    console.print(to_rich(first := data_table(problems), has_bold=console.is_terminal))
+    _show(console, data_table(problems), [])
     plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
     path = out / STUDY_FILE
-    records = _run(plan, path, options, console)
-    second, advice = results_table(records), recommendations(records)
+    _run(plan, path, options, console)
+    places = {name: place for place, name in enumerate([*TABLE_2, *protocol.methods])}
+    records = sorted(every_problem(plan, path), key=lambda record: (places[record.problem], places[record.method]))
+    names = list(dict.fromkeys(record.problem for record in records))  # those of earlier runs too
+    at_hand = _at_hand(names, problems)
+    records = [record for record in records if record.problem in at_hand]
+    first, second = data_table(list(at_hand.values())), results_table(records)
+    lost = [f"{name}: run earlier, and left out here, because its file is not on this machine." for name in names if name not in at_hand]
+    names, advice = list(at_hand), [*recommendations(records), *lost]
     shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
-    written = _write(out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown)
-    console.print(to_rich(second, has_bold=console.is_terminal))
-    for text in [*advice, written]:
-        console.print(f"\n{text}")
+    with _shown_in_any_case(console, second, advice) as said:
+        said.append(_write(out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown))
     return 0
+
+
+def _at_hand(names: Sequence[str], loaded: Sequence[Problem]) -> dict[str, Problem]:
+    """The problems by name; without those whose file is not on this machine and cannot be downloaded."""
+    problems = {problem.name: problem for problem in loaded}
+    for name in names:
+        if name not in problems:
+            with suppress(UnavailableError):
+                problems[name] = load(name)
+    return {name: problems[name] for name in names if name in problems}
+
+
+def _show(console: Console, table: Table, texts: Sequence[str]) -> None:
+    from astralearn.report import to_rich
+
+    has_bold = console.is_terminal and console.color_system is not None  # a dumb terminal has no bold
+    console.print(to_rich(table, has_bold=has_bold, width=console.width))
+    for text in texts:
+        console.print(f"\n{text}")
+
+
+@contextmanager
+def _shown_in_any_case(console: Console, table: Table, texts: Sequence[str]) -> Iterator[list[str]]:
+    """Files first, so that a reader who leaves early costs none; then the table, whatever became of the files. Yields where to add
+    what was written, in words.
+    """
+    written: list[str] = []
+    try:
+        yield written
+    except KeyboardInterrupt:
+        print("\nastralearn: interrupted while files were written. Every fold is kept: run the same command again.", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None
+    finally:
+        _show(console, table, [*texts, *written])
 
 
 def _data_list(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
@@ -240,8 +312,15 @@ def _problem(options: argparse.Namespace) -> Problem:
         raise MissingColumnError(
             f"which column is to be predicted? Say --target COLUMN; there are {', '.join(map(repr, frame.columns[:20]))}"
         )
-    name = os.fsencode(path.name.split(".")[0]).decode("utf-8", "replace")  # SQLite and terminals take no bytes of another encoding
-    return problem_from_frame(frame, options.target, name=name, positive=options.positive)
+    return problem_from_frame(frame, options.target, name=_name(path), positive=options.positive)
+
+
+def _name(path: Path) -> str:
+    """The file's name up to its ending, as text on one line: SQLite and terminals take no bytes of another encoding."""
+    from astralearn.report import one_line
+
+    stem = path.name.lstrip(".").split(".")[0]
+    return one_line(os.fsencode(stem).decode("utf-8", "replace")) or path.name
 
 
 def _names(listed: str) -> list[str]:
@@ -260,9 +339,25 @@ def _check_folder(path: Path, problem: str) -> None:
     """A folder's report and figures are of one problem."""
     from astralearn.study import MismatchError, problems_in
 
-    others = [name for name in problems_in(path) if name != problem] if path.is_file() else []
+    others = [name for name in problems_in(path) if name != problem] if os.path.isfile(path) else []
     if others:
         raise MismatchError(f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. Use another --out.")
+
+
+def _other_settings(path: Path, plan: Plan, records: Sequence[Record], epochs: int | None) -> list[str]:
+    """Methods that an earlier run left in the folder, where this command would have run them with other settings: a sentence each."""
+    from astralearn.methods import NAMES, choose
+    from astralearn.study import methods_in
+    from astralearn.study.store import differing
+
+    ran_now = {method.name for method in plan.methods}
+    earlier = [name for name in dict.fromkeys(record.method for record in records) if name in NAMES and name not in ran_now]
+    stored, said = methods_in(path), []
+    for method in choose(earlier, epochs=epochs).methods if earlier else []:
+        before, now = stored[method.name], method.described()
+        if before != now:
+            said.append(f"{method.name} is of an earlier run, with {differing(before, now)}; this one has {differing(now, before)}.")
+    return said
 
 
 def _run(plan: Plan, path: Path, options: argparse.Namespace, console: Console) -> list[Record]:
@@ -292,22 +387,27 @@ def _say_kept(what: str, plan: Plan, path: Path) -> None:
 def _write(
     out: Path, title: str, tables: dict[str, Table], sentences: list[str], records: Sequence[Record], path: Path, problem: str
 ) -> str:
-    """Every artefact, before anything is printed, so that a reader who leaves early costs no file. Returns what was written, in words."""
+    """Every artefact. Returns what was written, in words."""
     from astralearn.report import write_figures, write_records, write_report, write_tables
     from astralearn.study import LADDER, read_sessions
     from astralearn.study.store import writing
 
-    sessions = read_sessions(path)
     said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {STUDY_FILE}"
     with writing(out):
         write_tables(out, tables)
         write_records(out, records)
-        write_report(out, title, list(tables.values()), sentences, sessions[-1][1] if sessions else {})
+        write_report(out, title, list(tables.values()), sentences, _versions(read_sessions(path)))
         try:
             write_figures(out, path, problem, LADDER)
         except ImportError as error:
             return f"{said}; {error}"
     return f"{said}, figures (PNG, SVG)"
+
+
+def _versions(sessions: Sequence[tuple[str, dict[str, str]]]) -> dict[str, str]:
+    """Of everything that a run on the file had; where runs differ, of each."""
+    names = dict.fromkeys(name for _, versions in sessions for name in versions)
+    return {name: " and ".join(dict.fromkeys(versions[name] for _, versions in sessions if name in versions)) for name in names}
 
 
 def _delete(path: Path) -> None:

@@ -48,11 +48,16 @@ def choose(names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = 
     for name in _expanded(names):
         try:
             methods.append(Method(name, _estimator(name, epochs)))
-        except ImportError as error:
-            extra = EXTRAS.get(error.name or "")
-            reason = f"{error.name} is not installed (pip install 'astralearn[{extra}]')" if extra else str(error)
-            absent.append(f"{name} was left out: {reason}")
+        except Exception as error:  # a package that is installed may raise anything when it is imported: OSError for a missing library
+            absent.append(f"{name} was left out: {_reason(error)}")
     return Choice(methods, absent)
+
+
+def _reason(error: Exception) -> str:
+    package = error.name if isinstance(error, ImportError) else None
+    if package in EXTRAS:
+        return f"{package} is not installed (pip install 'astralearn[{EXTRAS[package]}]')"
+    return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
 
 
 def paper_ladder(protocol: Protocol) -> list[Method]:

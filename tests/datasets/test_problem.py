@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astralearn.datasets import MissingColumnError, NotTwoClassesError, Problem, Redraw, problem_from_frame
+from astralearn.datasets import MissingColumnError, NotTwoClassesError, Problem, Redraw, UnreadableError, problem_from_frame
 
 Y = np.array([0, 1] * 10 + [0] * 80, dtype=np.int8)
 
@@ -68,7 +68,44 @@ def test_column_names_become_text():
 def test_infinite_numbers_are_missing_and_said_to_be():
     problem = problem_from_frame(pd.DataFrame({"x": [1.0, np.inf, 3.0], "k": [-np.inf, 1, 2], "t": [0, 1, 0]}), "t", name="p")
     np.testing.assert_array_equal(problem.X, [[1, np.nan], [np.nan, 1], [3, 2]])
-    assert problem.notes == ("2 infinite numbers are taken for missing",)
+    assert problem.notes == ("2 infinite numbers, or beyond ±3.4e+38, are taken for missing",)
+
+
+def test_numbers_beyond_float32_are_missing_as_infinite_ones_are():
+    problem = problem_from_frame(pd.DataFrame({"x": [1e39, 3.4e38, -1e300], "s": ["u", "v", "u"], "t": [0, 1, 0]}), "t", name="p")
+    np.testing.assert_array_equal(problem.X["x"], [np.nan, 3.4e38, np.nan])
+    assert problem.notes == ("2 infinite numbers, or beyond ±3.4e+38, are taken for missing",)
+
+
+@pytest.mark.parametrize("values", [[10**22, None, -3], [str(10**22), pd.NA, "-3"], ["10000000000000000000000", None, "-3"]])
+def test_integers_of_more_than_64_bits_are_numbers(values):
+    problem = problem_from_frame(pd.DataFrame({"x": pd.Series(values, dtype=object), "t": [0, 1, 0]}), "t", name="p")
+    np.testing.assert_array_equal(problem.X, [[1e22], [np.nan], [-3]])
+
+
+def test_integers_no_float_can_hold_are_missing():
+    problem = problem_from_frame(pd.DataFrame({"x": pd.Series([10**400, 2, 3], dtype=object), "t": [0, 1, 0]}), "t", name="p")
+    np.testing.assert_array_equal(problem.X, [[np.nan], [2], [3]])
+
+
+@pytest.mark.parametrize("values", [["01234", "99999", None], [True, False, None], [10**22, "a", None]])
+def test_digits_that_are_text_and_yes_or_no_are_no_long_integers(values):
+    X = problem_from_frame(pd.DataFrame({"x": pd.Series(values, dtype=object), "t": [0, 1, 0]}), "t", name="p").X
+    assert X["x"].tolist() == values
+
+
+def test_a_name_that_stands_twice_is_refused():
+    for columns in (["y", "x", "y"], ["1", "t", 1]):
+        with pytest.raises(UnreadableError, match=r"there is a second column '[y1]': rename one of the two"):
+            problem_from_frame(pd.DataFrame([[1, 2, 3]], columns=columns), columns[1], name="p")
+
+
+def test_labels_that_floats_would_merge_are_refused():
+    frame = pd.DataFrame({"x": [1, 2, 3], "t": [2**53, 2**53 + 1, 2**53]})
+    assert problem_from_frame(frame, "t", name="p").labels == ("9007199254740992", "9007199254740993")
+    frame.loc[3] = [4, np.nan]
+    with pytest.raises(UnreadableError, match=r"'t' has integers too long .* leave the rows without 't' out of the file"):
+        problem_from_frame(frame, "t", name="p")
 
 
 def test_other_columns_keep_the_frame():

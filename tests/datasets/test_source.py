@@ -2,11 +2,17 @@
 
 import hashlib
 import http.server
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
-from astralearn.datasets import UnavailableError, UnreadableError
+from astralearn.datasets import UnavailableError, UnreadableError, source
 from astralearn.datasets.source import cache_folder, download, fetch, find
 
 CONTENT = bytes(range(256)) * 2000
@@ -19,6 +25,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.content, self.breaks, self.break_after, self.knows_ranges, self.status = CONTENT, 0, 100_000, True, 200
+        self.seconds = 0.0
         self.ranges = []
 
     @property
@@ -43,7 +50,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             server.breaks -= 1
             body = body[: server.break_after]
             self.close_connection = True
-        self.wfile.write(body)
+        self.wfile.write(body[:1000])
+        time.sleep(server.seconds)
+        self.wfile.write(body[1000:])
 
     def log_message(self, *args):
         pass
@@ -72,7 +81,7 @@ def test_a_download_lands_in_the_cache_once(server):
     assert path.read_bytes() == CONTENT
     assert fetch("file.arff", server.address, SHA256) == path
     assert server.ranges == [None]
-    assert [p.name for p in path.parent.iterdir()] == ["file.arff"]
+    assert sorted(p.name for p in path.parent.iterdir()) == ["file.arff", "file.arff.lock"]
 
 
 def test_a_broken_download_continues_where_it_broke(server, tmp_path):
@@ -90,6 +99,27 @@ def test_a_part_left_by_another_day_is_continued(server, tmp_path):
     download(server.address, tmp_path / "file.arff", SHA256)
     assert server.ranges[-1] == "bytes=300000-"
     assert (tmp_path / "file.arff").read_bytes() == CONTENT
+
+
+def test_two_processes_at_once_bring_one_file(server, tmp_path):
+    code = f"""
+from pathlib import Path; from astralearn.datasets.source import download
+download({server.address!r}, Path({str(tmp_path / "file.arff")!r}), {SHA256!r})"""
+    server.seconds = 1.0
+    processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    assert (tmp_path / "file.arff").read_bytes() == CONTENT
+    assert server.ranges == [None]
+    assert not (tmp_path / "file.arff.part").exists()
+
+
+def test_a_file_that_cannot_be_put_in_place_says_where_else_to_put_the_file(server, tmp_path, monkeypatch):
+    def full(part, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(UnavailableError, match=r"(?s)No space left on device.*set ASTRALEARN_DATA"):
+        download(server.address, tmp_path / "file.arff", SHA256)
 
 
 def test_a_server_without_ranges_starts_again(server, tmp_path):
@@ -111,7 +141,7 @@ def test_wrong_content_never_appears(server, tmp_path):
     server.content = b"something else"
     with pytest.raises(UnavailableError, match="another SHA-256"):
         download(server.address, tmp_path / "file.arff", SHA256)
-    assert list(tmp_path.glob("file*")) == []
+    assert [path.name for path in tmp_path.glob("file*")] == ["file.arff.lock"]
 
 
 def test_not_found_is_said_at_once(server, tmp_path):
@@ -150,3 +180,46 @@ def test_a_file_with_other_content_is_refused(server, tmp_path):
     with pytest.raises(UnreadableError, match=r"data/file.arff is not the catalogue's file.*delete it"):
         fetch("file.arff", server.address, SHA256)
     assert server.ranges == []
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
+    def closed(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "data" / "file.arff").write_bytes(CONTENT)
+    monkeypatch.setattr(source, "checksum", closed)
+    with pytest.raises(UnreadableError, match=r"file\.arff cannot be read \(\[Errno 13\] Permission denied"):
+        fetch("file.arff", "http://127.0.0.1:1/", SHA256)
+
+
+def test_a_folder_closed_to_us_is_one_without_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASTRALEARN_DATA", str(tmp_path / ("x" * 300)))  # asked about it, the system raises, as for a closed folder
+    assert find("file.arff") is None
+
+
+def test_without_a_home_the_variable_is_named(tmp_path, monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert cache_folder() == tmp_path / "cache" / "astralearn"
+    (tmp_path / "data" / "file.arff").write_bytes(CONTENT)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    assert find("file.arff") == tmp_path / "data" / "file.arff"
+    with pytest.raises(UnavailableError, match="there is no home folder to keep files in: set XDG_CACHE_HOME"):
+        cache_folder()
+
+
+def test_whoever_waits_for_anothers_download_hears_ctrl_c(tmp_path):
+    path = tmp_path / "x.arff"
+    code = f"from pathlib import Path; from astralearn.datasets import source; source._alone(Path({str(path)!r})).__enter__()"
+    with source._alone(path):
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", f"print('here', flush=True); {code}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert waiting.stdout.readline() == b"here\n"
+        time.sleep(3)
+        waiting.send_signal(signal.SIGINT)
+        _, error = waiting.communicate(timeout=10)
+    assert b"KeyboardInterrupt" in error

@@ -32,6 +32,19 @@ def test_blanks_after_commas_are_no_part_of_names_and_values(tmp_path):
     pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"a": [1, 2], "b, c": ["d, e", None], "t": ["x", "y"]}))
 
 
+def test_names_left_blank_are_no_repetition(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,,\n1,2,3\n")
+    assert read_table(path).shape == (1, 3)
+
+
+def test_the_types_of_a_large_file_are_guessed_once(tmp_path):
+    """pandas guesses block by block otherwise: integers far above a text stay integers, and "1" and 1 are two values."""
+    path = tmp_path / "table.csv"
+    path.write_text("t,x\n" + "1,2\n" * 400_000 + "1.0,2\nb,2\n")
+    assert set(read_table(path)["t"]) == {"1", "1.0", "b"}
+
+
 def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     def missing(path):
         raise ImportError("pandas lists every engine it has tried here")
@@ -60,6 +73,8 @@ def test_no_such_file(tmp_path):
         ("a.csv", b"name,t\nM\xfcller,1\n", "is not UTF-8 text: save it as UTF-8"),
         ("a.csv", b"a,b\n1,2,3\n4,5,6\n", r"rows of more values than its header has names \(2\): name every column"),
         ("a.csv", b"a,b\n1,2,\n4,5,6\n", r"rows of more values than its header has names \(2\)"),
+        ("a.csv", b"y,x,y\n1,2,3\n", "has a second column 'y': rename one of the two"),
+        ("a.csv", b"NA,x,NA\n1,2,3\n", "has a second column 'NA'"),
         ("a.csv", b"a;b\n1;2\n", "has one column, 'a;b': its separator seems to be ';'"),
         ("a.csv", b"a;b\n1,5;2\n", "its separator seems to be ';'"),
         ("a.csv", b"a\tb\n1\t2\n", r"its separator seems to be '\\t'"),
@@ -67,6 +82,7 @@ def test_no_such_file(tmp_path):
         ("a.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "cannot be read: "),
         ("a.parquet", b"not parquet", "cannot be read: "),
         ("a.arff", b"not arff", "not ARFF"),
+        ("a.arff", b"@relation r\n@attribute a {n\xe9,n\xe8}\n@data\nn\xe9\n", "is not UTF-8 text: save it as UTF-8"),
         ("a.xlsx", b"", "unknown ending; known are .csv"),
     ],
 )

@@ -25,6 +25,12 @@ def test_report(tmp_path):
     assert "numpy 2.4" in text
 
 
+def test_a_report_takes_no_html_or_line_break_from_a_name(tmp_path):
+    text = write_report(tmp_path, "Comparison on a\n<b>", [TABLE], ["Use\nGMN <i>."], {}).read_text()
+    assert text.startswith("# Comparison on a &lt;b>\n")
+    assert "- Use GMN &lt;i>.\n" in text
+
+
 def test_records(tmp_path):
     (row,) = csv.DictReader(write_records(tmp_path, [RECORD]).read_text().splitlines())
     assert (row["method"], row["tp"], row["average_precision"]) == ("BCE", "1", "")

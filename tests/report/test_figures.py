@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from astralearn.study import LADDER
+
 figures = pytest.importorskip("astralearn.report.figures", reason="matplotlib is not installed")
 
 
@@ -55,6 +57,16 @@ def test_figure_4_is_the_mean_logarithm_on_a_log_axis():
     assert list(lines(panel)) == ["BCE", "GMN"]
     assert panel.get_xlabel() == "epoch"
     assert "e-ratio" in panel.get_ylabel()
+
+
+def test_every_rung_has_a_line_of_its_own():
+    assert len(set(figures.COLOURS)) == len(figures.COLOURS) >= len(LADDER)
+    assert len(set(figures.DASHES)) == len(figures.DASHES) >= len(LADDER)
+
+
+def test_dollars_in_names_are_no_formula(tmp_path):
+    figures.save(figures.figure_4({"$x^^$": [history([1, 2, 3])]}, "v$1$x^^ a$_$b"), tmp_path / "figure")
+    assert (tmp_path / "figure.png").stat().st_size > 0
 
 
 def test_an_e_ratio_without_a_logarithm_is_held_at_the_edge():

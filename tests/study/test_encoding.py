@@ -24,7 +24,7 @@ def test_gaps_in_an_array_are_filled_with_the_training_rows_median():
     X = np.array([[1.0], [3.0], [np.nan], [100.0]])
     encoder = encoder_for(X).fit(X[:3])
     np.testing.assert_array_equal(encoder.transform(X), [[1, 0], [3, 0], [2, 1], [100, 0]])
-    assert described(X) == ["missing numbers filled with their column's median, and marked in a column of their own: 1"]
+    assert described(X) == ["1 missing numbers: filled with their column's median, and marked in a column of their own"]
 
 
 def test_mixed_columns():
@@ -58,7 +58,7 @@ def test_what_is_done_is_said():
     assert described(MIXED) == [
         "one-hot encoded, at most 20 categories a column, missing as one of them: kind, shade",
         "turned into days since 1970: when",
-        "missing numbers filled with their column's median, and marked in a column of their own: 2",
+        "2 missing numbers: filled with their column's median, and marked in a column of their own",
     ]
     many = pd.DataFrame({f"c{i}": ["a"] for i in range(7)})
     assert described(many)[0].endswith(": c0, c1, c2, c3, c4 and 2 more")

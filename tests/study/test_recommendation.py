@@ -81,6 +81,24 @@ def test_a_rival_that_does_better_is_named():
     assert "No rival that was run does significantly better than BCE-ASTra." in said
 
 
+def steady_and_best(steady, best):
+    """Found of ten positives: `best` has the best mean but varies, `steady` beats BCE's five in every fold."""
+    found = {"BCE": [5] * 10, best: [10] * 7 + [3] * 3, steady: [7] * 9 + [6]}
+    return {name: [Record("p", name, 0, i, 400, 90, 0, 10 - tp, tp, None, 0.1) for i, tp in enumerate(tps)] for name, tps in found.items()}
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_a_rung_is_unbeaten_only_where_no_other_beats_it(many):
+    advice = recommend(steady_and_best("BCE-ASTra", "GMN"), many=many)
+    assert advice.method == "GMN"
+    assert "BCE is beaten on G-Mean by BCE-ASTra (0.707 against 0.830, p < 0.001)" in str(advice)
+
+
+def test_a_rival_is_named_that_is_proven_better_though_its_mean_is_not_the_best():
+    said = str(recommend(steady_and_best("logistic", "SVM")))
+    assert "Off the ladder, logistic does better on G-Mean (0.830, p < 0.001)." in said
+
+
 def test_part_of_the_ladder_or_none():
     assert recommend({"GMN": folds("GMN", 0.5)}).sentences[0] == "GMN is the only rung of the ladder that was run."
     assert recommend({"LightGBM": folds("LightGBM", 0.5)}) is None

@@ -13,7 +13,19 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 from astralearn.datasets import Problem, Redraw, TooFewPositivesError
-from astralearn.study import InUseError, Method, MismatchError, Plan, every_method, kept, read_records, read_sessions, run, versions
+from astralearn.study import (
+    InUseError,
+    Method,
+    MismatchError,
+    Plan,
+    every_method,
+    every_problem,
+    kept,
+    read_records,
+    read_sessions,
+    run,
+    versions,
+)
 from astralearn.study.record import Outcome
 from astralearn.study.run import fingerprint
 from astralearn.study.store import COLUMNS, Store
@@ -123,6 +135,14 @@ def test_every_method_that_is_complete_is_found_again(tmp_path):
         run(plan(methods=METHODS[1:2]), path, progress=stop)
     last = run(plan(methods=METHODS[2:]), path)
     assert every_method(plan(methods=METHODS[2:]), path) == [*first, *last]
+
+
+def test_every_problem_on_which_all_methods_are_complete_is_found_again(tmp_path):
+    path = tmp_path / "s.sqlite"
+    first = run(plan(problems=[problem("q")], methods=METHODS[:2]), path)
+    run(plan(problems=[problem("r")], methods=METHODS[:1]), path)
+    last = run(plan(methods=METHODS[:2]), path)
+    assert sorted(r.key for r in every_problem(plan(methods=METHODS[:2]), path)) == sorted(r.key for r in [*first, *last])
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,11 @@ def test_no_variance():
     assert (apart.statistic, apart.p_value) == (np.inf, 0.0)
 
 
+def test_a_difference_that_is_rounding_is_none():
+    rounded = corrected_t_test([0.1 + 0.2] * 5, [0.3] * 5, test_per_train=0.25)
+    assert (rounded.statistic, rounded.p_value) == (0.0, 1.0)
+
+
 def test_the_correction_calls_off_what_the_plain_test_announces():
     """Pure chance, seen through folds that share training rows: scores = a shared accident + fold noise."""
     random = np.random.default_rng(0)

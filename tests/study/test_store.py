@@ -1,14 +1,27 @@
+import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from astralearn.study import InUseError, MismatchError, StudyError, read_histories, read_records, read_sessions
+from astralearn.study import (
+    InUseError,
+    MismatchError,
+    StudyError,
+    methods_in,
+    problems_in,
+    read_histories,
+    read_records,
+    read_sessions,
+)
 from astralearn.study.record import Outcome, Record
-from astralearn.study.store import Store
+from astralearn.study.store import Store, _read_only
 
 
 def record(method="m", fold=0, **changes):
@@ -144,6 +157,67 @@ store = Store(Path({str(tmp_path / "s.sqlite")!r})); print("open", flush=True); 
         assert store.finished() == set()
 
 
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_file_that_was_made_but_not_filled_is_an_empty_study(tmp_path, mode):
+    """As a run leaves it that is killed at once."""
+    path = tmp_path / "s.sqlite"
+    made = sqlite3.connect(path)
+    made.execute(f"PRAGMA journal_mode = {mode}")
+    made.close()
+    assert (read_records(path), read_sessions(path), problems_in(path), methods_in(path)) == ([], [], [], {})
+    with Store(path) as store:
+        store.add([Outcome(record(), {})])
+    assert read_records(path) == [record()]
+
+
+def test_reading_leaves_the_file_alone(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.agree({"method GMN": "m.C(a=1)", "problem p": "3 rows"})
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert methods_in(tmp_path / "s.sqlite") == {"GMN": "m.C(a=1)"}
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@contextmanager
+def as_nobody():
+    """As a user whom modes bind: root may do anything. Not below pytest's folders, which are closed to others."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("there are no such permissions")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study" / "s.sqlite"
+        with Store(path) as store:
+            store.add([Outcome(record(), {})])
+
+        def read(folder_mode, file_mode):
+            Path(folder).chmod(0o755)
+            path.chmod(file_mode)
+            path.parent.chmod(folder_mode)
+            is_root = os.geteuid() == 0
+            if is_root:
+                os.seteuid(65534)
+            try:
+                return read_records(path)
+            finally:
+                if is_root:
+                    os.seteuid(0)
+                path.parent.chmod(0o755)
+
+        yield read
+
+
+def test_a_folder_that_cannot_be_written_can_be_read():
+    with as_nobody() as read:
+        assert read(0o555, 0o444) == [record()]
+
+
+def test_what_cannot_be_read_is_not_called_another_kind_of_file():
+    with as_nobody() as read:
+        with pytest.raises(StudyError, match=r"s\.sqlite cannot be read \(unable to open database file\)"):
+            read(0o755, 0o000)
+        with pytest.raises(StudyError, match="no study file"):
+            read(0o000, 0o444)
+
+
 def test_other_files_are_refused_and_left_alone(tmp_path):
     path = tmp_path / "notes.sqlite"
     path.write_text("my notes, which are not a database and longer than a header of one hundred bytes" * 3)
@@ -156,3 +230,19 @@ def test_other_files_are_refused_and_left_alone(tmp_path):
         Store(tmp_path / "new.sqlite")
     with pytest.raises(StudyError, match="no study file"):
         read_records(tmp_path / "absent.sqlite")
+
+
+def test_a_link_to_a_study_that_is_being_written_shows_what_is_there(tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (tmp_path / "link.sqlite").symlink_to(folder / "s.sqlite")
+    code = f"""
+import sqlite3
+database = sqlite3.connect({str(folder / "s.sqlite")!r}, isolation_level=None)
+database.execute("PRAGMA journal_mode=WAL"); database.execute("CREATE TABLE t (x)"); database.execute("INSERT INTO t VALUES (1)")
+import os; os._exit(0)"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (folder / "s.sqlite-wal").exists()
+    database = _read_only(tmp_path / "link.sqlite")
+    assert database.execute("SELECT x FROM t").fetchall() == [(1,)]
+    database.close()

@@ -146,6 +146,16 @@ def test_a_method_that_raises_has_missed_the_fold_and_says_why():
     assert all(record.error is None for record in fine)
 
 
+def test_when_and_from_where_xgboost_raised_is_no_part_of_the_message():
+    class Dated(Nearest):
+        def fit(self, X, y):
+            raise RuntimeError(f"[10:05:{len(X) % 60:02}] /src/data.cc:1: Check failed: inf\nStack trace:\n  [bt] (0) {id(X):#x}")
+
+    data = problem()
+    _, found = outcomes(Method("m", Dated()), data)
+    assert {o.record.error for o in found} == {"RuntimeError: /src/data.cc:1: Check failed: inf"}
+
+
 def test_where_a_stack_raises_only_the_bad_folds_are_missed():
     class Fragile(Stacked):
         def fit_many(self, X, y, splits, sample_weight=None):
@@ -188,3 +198,12 @@ def test_encoding_is_fitted_inside_the_fold(estimator):
         filled = X[np.isnan(a), 0]
         assert len(filled)
         np.testing.assert_array_equal(filled, np.nanmedian(a))
+
+
+def test_ctrl_c_that_a_library_made_an_error_of_is_no_miss():
+    class Interrupted(Nearest):
+        def fit(self, X, y):
+            raise RuntimeError("in a callback: KeyboardInterrupt")
+
+    with pytest.raises(KeyboardInterrupt):
+        outcomes(Method("m", Interrupted()))

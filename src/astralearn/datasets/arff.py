@@ -25,6 +25,7 @@ NOT_NEEDED = {"@relation", "@inputs", "@outputs", "@input", "@output"}  # all bu
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)$", re.IGNORECASE)
 FIELD = re.compile(rf"\s*({QUOTED}|[^,'\"]*)\s*(?:,|$)")
+PAIR_FIELD = re.compile(rf"\s*(\d+\s+(?:{QUOTED}|[^,'\"]*))\s*(?:,|$)")
 PAIR = re.compile(r"(\d+)\s+(.+)")
 
 
@@ -37,7 +38,14 @@ class Attribute(NamedTuple):
 
 def read_arff(path: Path) -> pd.DataFrame:
     """One column per attribute: float64 for numbers (`?` is NaN), Categorical with the declared values for nominal ones, text as is."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    try:
+        return _read(path)
+    except UnicodeError as error:
+        raise UnreadableError(f"{path} is not UTF-8 text: save it as UTF-8 ({error})") from error
+
+
+def _read(path: Path) -> pd.DataFrame:
+    with path.open(encoding="utf-8-sig") as file:
         lines = _meaningful(file)
         attributes = _header(lines, path)
         columns: list[list[str | None]] = [[] for _ in attributes]
@@ -96,14 +104,19 @@ def _fields(line: str) -> list[str] | None:
     """Comma-separated values, quotes removed; None where quotes do not close."""
     if "'" not in line and '"' not in line:
         return [value.strip() for value in line.split(",")]
+    values = _split(line, FIELD)
+    return None if values is None else [_unquoted(value) for value in values]
+
+
+def _split(line: str, field: re.Pattern[str]) -> list[str] | None:
+    """The line as fields between commas, from end to end; None where anything else is in it."""
     values, position = [], 0
-    while position < len(line):
-        match = FIELD.match(line, position)
-        if match is None:
-            return None
-        values.append(_unquoted(match[1]))
+    while match := field.match(line, position):
+        values.append(match[1].strip())
+        if not match[0].endswith(","):
+            return values
         position = match.end()
-    return values
+    return None
 
 
 def _sparse(line: str, attributes: list[Attribute]) -> list[str | None] | None:
@@ -112,7 +125,10 @@ def _sparse(line: str, attributes: list[Attribute]) -> list[str | None] | None:
     inside = line[1:-1].strip()
     if not line.endswith("}"):
         return None
-    for pair in _sparse_pairs(inside):
+    pairs = _sparse_pairs(inside)
+    if pairs is None:
+        return None
+    for pair in pairs:
         match = PAIR.fullmatch(pair)
         if match is None or int(match[1]) >= len(row):
             return None
@@ -120,12 +136,12 @@ def _sparse(line: str, attributes: list[Attribute]) -> list[str | None] | None:
     return row
 
 
-def _sparse_pairs(inside: str) -> list[str]:
+def _sparse_pairs(inside: str) -> list[str] | None:
     if not inside:
         return []
     if "'" not in inside and '"' not in inside:
         return [pair.strip() for pair in inside.split(",")]
-    return [pair.strip() for pair in re.findall(rf"\d+\s+(?:{QUOTED}|[^,]*)", inside)]
+    return _split(inside, PAIR_FIELD)
 
 
 def _omitted(attribute: Attribute) -> str | None:

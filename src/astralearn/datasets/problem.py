@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError
+from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
 
 Rows = NDArray[np.intp]
+INTEGER = re.compile(r"[+-]?\d+")
+BEYOND_64_BITS, EXACT = 2.0**63, 2.0**53  # where readers give integers up for text; up to where a float holds every integer
+LARGEST = float(np.finfo(np.float32).max)  # most methods compute in float32, and refuse what is infinite there
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
@@ -77,9 +80,11 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
 
     Column names become text. Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X
     stays a data frame, in which columns of nothing but ISO dates (2024-12-31, with or without a time) are dates.
-    MissingColumnError, NotTwoClassesError: with what was found.
+    MissingColumnError, NotTwoClassesError, UnreadableError: with what was found.
     """
     frame, target = frame.rename(columns=str), str(target)
+    if not frame.columns.is_unique:
+        raise UnreadableError(f"there is a second column {frame.columns[frame.columns.duplicated()][0]!r}: rename one of the two")
     if target not in frame.columns:
         raise MissingColumnError(
             f"no column {target!r}; there are {', '.join(map(repr, frame.columns[:20]))}{_more(len(frame.columns) - 20)}"
@@ -87,6 +92,9 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
     known = frame[target].notna()
     frame = frame[known]
     notes = [] if known.all() else [f"{int((~known).sum())} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"]
+    if notes and pd.api.types.is_float_dtype(frame[target]) and (np.isfinite(frame[target]) & (frame[target].abs() >= EXACT)).any():
+        hint = f"leave the rows without {target!r} out of the file"
+        raise UnreadableError(f"{target!r} has integers too long to be told apart beside missing values, where they are floats: {hint}")
     labels = frame[target].astype(object).map(_as_text)  # a category that never occurs is no class
     minority = _minority(labels, target, positive, notes)
     others = sorted(set(labels) - {minority})
@@ -94,10 +102,11 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
     features = features.apply(_typed)
-    infinite = int(np.isinf(features.select_dtypes("number").to_numpy(dtype=float, na_value=np.nan)).sum())
-    if infinite:
-        features = features.replace([np.inf, -np.inf], np.nan)
-        notes.append(f"{infinite} infinite numbers are taken for missing")
+    numbers = features.select_dtypes("number")
+    infinite = np.abs(numbers.to_numpy(dtype=float, na_value=np.nan)) > LARGEST
+    if infinite.any():
+        features[numbers.columns] = numbers.mask(infinite)
+        notes.append(f"{int(infinite.sum())} infinite numbers, or beyond ±{LARGEST:.1e}, are taken for missing")
     all_numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes)
     return Problem(
         name=name,
@@ -109,18 +118,32 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
 
 
 def _typed(column: pd.Series) -> pd.Series:
-    """Decimals as floats, ISO dates as dates, whatever Python type the file's reader gave them; any other column as it is."""
+    """Decimals and integers of more than 64 bits as floats, ISO dates as dates, whatever Python type the file's reader gave them; any
+    other column as it is.
+    """
     present = column.dropna()
     if present.empty or not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
         return column
-    if all(isinstance(value, Decimal) for value in present):
-        return column.astype(float)
+    if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
+        # By way of text, of which an integer too large for a float is infinite, and not an error.
+        return column.astype(object).where(column.notna(), np.nan).map(lambda value: float(str(value))).astype(float)
     if not all(ISO_DATE.fullmatch(str(value)) for value in present):
         return column
     try:
         return pd.to_datetime(column, format="ISO8601", utc=True)
     except ValueError:  # no such day, or one beyond pandas' calendar
         return column
+
+
+def _are_long_integers(values: pd.Series) -> bool:
+    """Whether all are integers, or their texts, and one is too long for 64 bits; texts that fit were meant as text."""
+    is_long = False
+    for value in values:
+        text = str(value)
+        if isinstance(value, bool) or not INTEGER.fullmatch(text):
+            return False
+        is_long |= abs(float(text)) >= BEYOND_64_BITS
+    return is_long
 
 
 def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -46,14 +47,20 @@ def _read(path: Path, reader: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
 
 
 def _read_separated(path: Path, separator: str) -> pd.DataFrame:
-    """UnreadableError, where another separator seems meant, or rows are longer than the header by more than a separator at their end."""
-    # Otherwise pandas takes the first column for row names where rows are longer than the header, and every other name moves by one.
-    read = partial(pd.read_csv, path, sep=separator, index_col=False, skipinitialspace=True)
-    names = list(read(nrows=0).columns)
+    """UnreadableError, where another separator seems meant, a name stands twice, or rows are longer than the header by more than a
+    separator at their end.
+    """
+    # index_col: otherwise pandas takes the first column for row names where rows are longer than the header, and every other name moves
+    # by one. low_memory: otherwise it guesses types block by block, and in a large file 1 and 1.0 of one column become two texts.
+    read = partial(pd.read_csv, path, sep=separator, index_col=False, skipinitialspace=True, low_memory=False)
+    names = list(read(nrows=1, header=None, dtype=str, na_filter=False).iloc[0])
     for other in ";\t,".replace(separator, ""):
         if len(names) == 1 and other in names[0]:
             hint = f"its separator seems to be {other!r}; save it with commas as .csv, or with tabs as .tsv"
             raise UnreadableError(f"{path} has one column, {names[0][:80]!r}: {hint}")
+    repeated = [name for name, count in Counter(names).items() if name and count > 1]  # which pandas would rename, the target too
+    if repeated:
+        raise UnreadableError(f"{path} has a second column {repeated[0]!r}: rename one of the two")
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from astralearn.report.tables import Table, to_csv, to_latex, to_markdown
+from astralearn.report.tables import Table, markdown, to_csv, to_latex, to_markdown
 from astralearn.study import Record, read_histories
 
 
@@ -25,9 +25,9 @@ def write_tables(out: Path, tables: Mapping[str, Table]) -> list[Path]:
 
 def write_report(out: Path, title: str, tables: Sequence[Table], sentences: Sequence[str], versions: Mapping[str, str]) -> Path:
     """One Markdown page with the tables, the advice and the versions."""
-    parts = [f"# {title}\n", *(to_markdown(table) for table in tables)]
+    parts = [f"# {markdown(title)}\n", *(to_markdown(table) for table in tables)]
     if sentences:
-        parts.append("## Recommendation\n\n" + "\n".join(f"- {sentence}" for sentence in sentences) + "\n")
+        parts.append("## Recommendation\n\n" + "\n".join(f"- {markdown(sentence)}" for sentence in sentences) + "\n")
     parts.append("## Versions\n\n" + ", ".join(f"{name} {version}" for name, version in versions.items()) + "\n")
     path = out / "report.md"
     out.mkdir(parents=True, exist_ok=True)

@@ -20,8 +20,8 @@ from astralearn.study.record import History
 
 THRESHOLDS = (0.5, 0.25, 0.05)
 # Okabe and Ito's colours differ for the colour-blind; the dashes differ in black and white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)))
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (6, 1, 1, 1, 1, 1)))
 STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -94,9 +94,10 @@ def figure_4(histories: Mapping[str, Sequence[History]], problem: str) -> Figure
     for place, (method, (epoch, ratio)) in enumerate(curves.items()):
         _line(panel, place, epoch, ratio, method)
     panel.axhline(1.0, color="0.5", linewidth=0.8)
-    panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio (FNR / FPR)", title=f"{problem}: training rows, mean over folds")
+    panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio (FNR / FPR)")
+    panel.set_title(f"{problem}: training rows, mean over folds", parse_math=False)  # a file's name may have dollars in it
     panel.margins(x=0.0)
-    _legend(figure, panel, columns=4)
+    _legend(figure, panel, columns=4 if len(curves) < 5 else 3)
     return figure
 
 
@@ -129,7 +130,9 @@ def _figure(panels: int, *, width: float) -> tuple[Figure, list[Axes]]:
 
 def _legend(figure: Figure, panel: Axes, *, columns: int) -> None:
     """Below the panels, where it hides no curve."""
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    legend = figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # methods have the names their users gave them
 
 
 def _line(panel: Axes, place: int, x: NDArray[Any], y: NDArray[Any], label: str) -> None:

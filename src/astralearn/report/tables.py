@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,9 @@ LATEX_SPECIALS = {
     "_": r"\_",
     "{": r"\{",
     "}": r"\}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "–": "--",
@@ -65,34 +69,57 @@ class Table:
         return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
 
 
-def to_rich(table: Table, *, has_bold: bool = True) -> RichTable:
-    """For the terminal, within 80 columns where the cells allow it; winners in bold, or marked by an asterisk where there is none."""
+def one_line(text: str) -> str:
+    """Names and labels may hold anything: line breaks become blanks, other control characters are shown as the sign for them."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) == "Cc" else letter for letter in " ".join(text.split()))
+
+
+def to_rich(table: Table, *, has_bold: bool = True, width: int | None = None) -> RichTable:
+    """For the terminal, within 80 columns where the cells allow it; winners in bold, or marked by an asterisk where there is none.
+
+    width: of the terminal; columns that it has no room for are left out from the right, and named in a note.
+    """
     from rich.table import Table as RichTable
     from rich.text import Text
 
     # Text, since rich takes brackets in a string for markup.
-    title = Text(table.title, style="table.title")
+    title = Text(one_line(table.title), style="table.title")
     drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    notes = table.notes if has_bold else [note.replace(BOLD, ASTERISK) for note in table.notes]
-    drawn.caption, drawn.caption_justify = Text("\n".join(notes), style="table.caption") if notes else None, "left"
+    notes = [one_line(note if has_bold else note.replace(BOLD, ASTERISK)) for note in table.notes]
     dropped = int(table.sections)
-    for place, name in enumerate(table.columns[dropped:], start=dropped):
+    rows = [[_drawn(cell, has_bold) for cell in row] for row in table.cells()]
+    end = len(table.columns) if width is None else _room(table.columns, rows, dropped, width)
+    if end < len(table.columns):
+        notes.insert(0, f"Left out for want of width: {', '.join(table.columns[end:])}.")
+    drawn.caption, drawn.caption_justify = Text("\n".join(notes), style="table.caption") if notes else None, "left"
+    for place, name in enumerate(table.columns[dropped:end], start=dropped):
         drawn.add_column(Text(name), justify="left" if place < table.left else "right", no_wrap=True)
     section = None
-    for row in table.cells():
-        if table.sections and row[0].text != section:
-            section = row[0].text
+    for row in rows:
+        if table.sections and row[0].plain != section:
+            section = row[0].plain
             drawn.add_row(Text(section, style="italic"))
-        drawn.add_row(*(_drawn(cell, has_bold) for cell in row[dropped:]))
+        drawn.add_row(*row[dropped:end])
     return drawn
 
 
 def _drawn(cell: Cell, has_bold: bool) -> Text:
     from rich.text import Text
 
+    text = one_line(cell.text)
     if has_bold:
-        return Text(cell.text, style="bold green" if cell.bold else "")
-    return Text(cell.text + ("*" if cell.bold else ""))
+        return Text(text, style="bold green" if cell.bold else "")
+    return Text(text + ("*" if cell.bold else ""))
+
+
+def _room(columns: Sequence[str], rows: Sequence[Sequence[Text]], start: int, width: int) -> int:
+    """Where to stop so that the columns from `start` on fit in `width`, with a blank between two; the first is kept in any case."""
+    taken = -1
+    for place in range(start, len(columns)):
+        taken += 1 + max([len(columns[place]), *(row[place].cell_len for row in rows)])
+        if taken > width:
+            return max(place, start + 1)
+    return len(columns)
 
 
 def to_markdown(table: Table) -> str:
@@ -102,9 +129,18 @@ def to_markdown(table: Table) -> str:
         return "| " + " | ".join(value.replace("|", r"\|") for value in values) + " |"
 
     marks = ["---" if place < table.left else "---:" for place in range(len(table.columns))]
-    rows = [line([f"**{cell.text}**" if cell.bold and cell.text else cell.text for cell in row]) for row in table.cells()]
-    notes = [f"\n{note}" for note in table.notes]
-    return "\n".join([f"## {table.title}", "", line(table.columns), line(marks), *rows, *notes]) + "\n"
+    rows = [line([_emphasised(markdown(cell.text), cell.bold) for cell in row]) for row in table.cells()]
+    notes = [f"\n{markdown(note)}" for note in table.notes]
+    return "\n".join([f"## {markdown(table.title)}", "", line(table.columns), line(marks), *rows, *notes]) + "\n"
+
+
+def _emphasised(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold and text else text
+
+
+def markdown(text: str) -> str:
+    """Text as Markdown prints it, on one line: what looks like HTML is no HTML."""
+    return one_line(text).replace("<", "&lt;")
 
 
 def to_csv(table: Table) -> str:
@@ -144,5 +180,5 @@ def to_latex(table: Table) -> str:
 
 
 def latex(text: str) -> str:
-    """Text as LaTeX prints it."""
-    return "".join(LATEX_SPECIALS.get(letter, letter) for letter in text)
+    """Text as LaTeX prints it, on one line."""
+    return "".join(LATEX_SPECIALS.get(letter, letter) for letter in one_line(text))

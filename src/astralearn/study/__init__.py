@@ -8,11 +8,20 @@ from astralearn.study.encoding import encoder_for
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
-from astralearn.study.run import Plan, Progress, every_method, kept, run, versions
+from astralearn.study.run import Plan, Progress, every_method, every_problem, kept, run, versions
 from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
 from astralearn.study.splits import Split, make_splits
-from astralearn.study.store import InUseError, MismatchError, StudyError, problems_in, read_histories, read_records, read_sessions
+from astralearn.study.store import (
+    InUseError,
+    MismatchError,
+    StudyError,
+    methods_in,
+    problems_in,
+    read_histories,
+    read_records,
+    read_sessions,
+)
 
 __all__ = [
     "InUseError",
@@ -33,9 +42,11 @@ __all__ = [
     "corrected_t_test",
     "encoder_for",
     "every_method",
+    "every_problem",
     "holm",
     "kept",
     "make_splits",
+    "methods_in",
     "problems_in",
     "read_histories",
     "read_records",

@@ -41,7 +41,7 @@ def described(X: Any) -> list[str]:
     """What the encoder does with these columns, a sentence each; empty where there is nothing to do."""
     if not isinstance(X, pd.DataFrame):
         gaps = int(np.isnan(X).sum())
-        return [f"missing numbers filled with their column's median, and marked in a column of their own: {gaps}"] if gaps else []
+        return [_filled(gaps)] if gaps else []
     numbers, dates, words = columns_by_kind(X)
     said = []
     if words:
@@ -50,8 +50,12 @@ def described(X: Any) -> list[str]:
         said.append(f"turned into days since 1970: {_listed(dates)}")
     gaps = int(X[[*numbers, *dates]].isna().sum().sum())
     if gaps:
-        said.append(f"missing numbers filled with their column's median, and marked in a column of their own: {gaps}")
+        said.append(_filled(gaps))
     return said
+
+
+def _filled(gaps: int) -> str:
+    return f"{gaps} missing numbers: filled with their column's median, and marked in a column of their own"
 
 
 def _imputer() -> Any:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from astralearn.study.record import Record
 from astralearn.study.scores import SCORES
-from astralearn.study.significance import Standing, standings
+from astralearn.study.significance import Challenger, challengers
 
 LADDER = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra", "ASTraClassifier")  # from no intervention to both, then the default around them
 NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -34,11 +34,11 @@ def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] 
     rungs = {name: methods[name] for name in ladder if name in methods}
     if not rungs:
         return None
-    on = {score: standings(rungs, score, many=many) for score in SCORES}
+    on = {name: {score: challengers(rungs, name, score, many=many) for score in SCORES} for name in rungs}
     useful = [name for name, records in rungs.items() if any(record.tp for record in records)] or list(rungs)
-    unbeaten = [name for name in useful if all(on[score][name].wins for score in SCORES)]
-    chosen = unbeaten[0] if unbeaten else on["g_mean"][next(iter(rungs))].best
-    reasons = [*_below(chosen, rungs, useful, on), *_ties(chosen, on), *_rivals(chosen, methods, rungs, many)]
+    unbeaten = [name for name in useful if not any(_winner(on[name][score]) for score in SCORES)]
+    chosen = unbeaten[0] if unbeaten else next(name for name in rungs if not on[name]["g_mean"])
+    reasons = [*_below(chosen, on, useful), *_ties(on[chosen]), *_rivals(chosen, methods, rungs, many)]
     return Recommendation(chosen, (_advice(chosen, rungs, bool(unbeaten)), *reasons))
 
 
@@ -61,31 +61,36 @@ def _advice(chosen: str, rungs: Mapping[str, object], is_unbeaten: bool) -> str:
     return f"Use {chosen}: the least intervention on the ladder {' → '.join(rungs)} that no other rung beats."
 
 
-def _below(chosen: str, rungs: Mapping[str, object], useful: Sequence[str], on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
+def _winner(found: Sequence[Challenger]) -> Challenger | None:
+    """The one with the best mean among those that beat the method in question; None where none does."""
+    return max((other for other in found if other.beats), key=lambda other: other.mean, default=None)
+
+
+def _below(chosen: str, on: Mapping[str, Mapping[str, Sequence[Challenger]]], useful: Sequence[str]) -> list[str]:
     """Why each lower rung is not enough."""
     said = []
-    for name in list(rungs)[: list(rungs).index(chosen)]:
+    for name in list(on)[: list(on).index(chosen)]:
         if name not in useful:
             said.append(f"{name} found none of the positives.")
             continue
-        beaten = [(score, on[score][name]) for score in SCORES if not on[score][name].wins]
+        beaten = [(score, winner) for score in SCORES if (winner := _winner(on[name][score]))]
         if beaten:
-            said.append(f"{name} is beaten " + " and ".join(_beaten_by(score, s, on[score][s.best].mean) for score, s in beaten) + ".")
+            said.append(f"{name} is beaten " + " and ".join(_beaten_by(score, winner) for score, winner in beaten) + ".")
     return said
 
 
-def _beaten_by(score: str, standing: Standing, best_mean: float) -> str:
-    return f"on {NAMES[score]} by {standing.best} ({standing.mean:.3f} against {best_mean:.3f}, {shown_p(standing.p_value)})"
+def _beaten_by(score: str, winner: Challenger) -> str:
+    return f"on {NAMES[score]} by {winner.method} ({winner.mean - winner.ahead:.3f} against {winner.mean:.3f}, {shown_p(winner.p_value)})"
 
 
-def _ties(chosen: str, on: Mapping[str, Mapping[str, Standing]]) -> list[str]:
+def _ties(on: Mapping[str, Sequence[Challenger]]) -> list[str]:
     """A rung with a better mean that is not proven better: few positives prove little, and a tie must not read as equality."""
     said = []
     for score in SCORES:
-        mine = on[score][chosen]
-        if mine.wins and mine.best != chosen and on[score][mine.best].mean - mine.mean >= 0.005:
-            better = f"{mine.best} has a better {NAMES[score]}, {on[score][mine.best].mean:.3f} against {mine.mean:.3f}"
-            said.append(f"{better}, which is not proven at n = {mine.n} ({shown_p(mine.p_value)}).")
+        best = max(on[score], key=lambda other: other.mean, default=None)
+        if best and best.ahead >= 0.005 and not _winner(on[score]):
+            better = f"{best.method} has a better {NAMES[score]}, {best.mean:.3f} against {best.mean - best.ahead:.3f}"
+            said.append(f"{better}, which is not proven at n = {best.n} ({shown_p(best.p_value)}).")
     return said
 
 
@@ -96,10 +101,9 @@ def _rivals(chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping
         return []
     said = []
     for score in SCORES:
-        on = standings({chosen: methods[chosen], **rivals}, score, many=many)
-        if not on[chosen].wins:
-            best = on[on[chosen].best]
-            said.append(f"Off the ladder, {best.method} does better on {NAMES[score]} ({best.mean:.3f}, {shown_p(on[chosen].p_value)}).")
+        winner = _winner(challengers({chosen: methods[chosen], **rivals}, chosen, score, many=many))
+        if winner:
+            said.append(f"Off the ladder, {winner.method} does better on {NAMES[score]} ({winner.mean:.3f}, {shown_p(winner.p_value)}).")
     return said or [f"No rival that was run does significantly better than {chosen}."]
 
 

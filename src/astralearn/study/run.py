@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from astralearn.datasets.problem import Problem
 from astralearn.study.method import Method
 from astralearn.study.record import Key, Outcome, Record
 from astralearn.study.splits import make_splits
-from astralearn.study.store import PROBLEM, Store, read_records
+from astralearn.study.store import METHOD, PROBLEM, Store, read_records
 from astralearn.study.unit import Unit, run_unit, units
 
 PACKAGES = (
@@ -65,7 +66,7 @@ class Plan:
         """What a file's records depend on; methods and problems may be added to a file, but none may change."""
         numbers = {name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")}
         problems = {f"{PROBLEM}{p.name}": fingerprint(p) for p in self.problems}
-        return {**numbers, **problems, **{f"method {m.name}": m.described() for m in self.methods}}
+        return {**numbers, **problems, **{f"{METHOD}{m.name}": m.described() for m in self.methods}}
 
 
 class Progress(NamedTuple):
@@ -117,14 +118,27 @@ def run(
 def kept(plan: Plan, path: Path) -> tuple[int, int]:
     """How many of the plan's folds need not run again, and how many there are."""
     keys = {key for unit in plan.units() for key in _keys(unit)}
-    stored = read_records(path) if path.is_file() else []
+    stored = read_records(path) if os.path.isfile(path) else []
     return len(keys & {record.key for record in stored if record.is_final}), len(keys)
 
 
 def every_method(plan: Plan, path: Path) -> list[Record]:
     """What the file holds on the plan's problems, of every method that has all folds there: also of those that earlier plans ran."""
     problems = {problem.name for problem in plan.problems}
-    stored = [record for record in read_records(path) if record.problem in problems]
+    return [record for record in _complete(plan, path) if record.problem in problems]
+
+
+def every_problem(plan: Plan, path: Path) -> list[Record]:
+    """What the file holds of the plan's methods, on every problem on which all of them have all folds: also on those of earlier plans."""
+    methods = {method.name for method in plan.methods}
+    stored = [record for record in _complete(plan, path) if record.method in methods]
+    found = {(record.problem, record.method) for record in stored}
+    return [record for record in stored if all((record.problem, method) in found for method in methods)]
+
+
+def _complete(plan: Plan, path: Path) -> list[Record]:
+    """Of every problem and method that has all folds."""
+    stored = read_records(path)
     folds = Counter((record.problem, record.method) for record in stored)
     return [record for record in stored if folds[record.problem, record.method] == plan.folds * plan.repetitions]
 

@@ -41,13 +41,27 @@ class Standing(NamedTuple):
     n: int
 
 
+class Challenger(NamedTuple):
+    """A method with a better mean on some score than the one in question. ahead: by how much. p_value: as in a Standing.
+
+    beats: whether the test can tell the two apart.
+    """
+
+    method: str
+    mean: float
+    ahead: float
+    p_value: float
+    beats: bool
+    n: int
+
+
 def corrected_t_test(first: Sequence[float], second: Sequence[float], *, test_per_train: float) -> TTest:
     """The corrected resampled t-test of paired scores:
 
         t = d̄ / √((1/n + n_test/n_train) · s²_d),  n − 1 degrees of freedom
 
     first, second: scores on the same n folds, in the same order. test_per_train: n_test/n_train, 1/4 for five folds.
-    Differences that are all equal have no variance: p is 1 where they are 0, and 0 otherwise.
+    Differences that are all equal have no variance: p is 1 where they are 0, up to rounding, and 0 otherwise.
 
     >>> test = corrected_t_test([0.9, 0.8, 0.95, 0.85], [0.7, 0.75, 0.8, 0.8], test_per_train=1 / 3)
     >>> round(test.statistic, 3), round(test.p_value, 3)
@@ -63,9 +77,11 @@ def corrected_t_test(first: Sequence[float], second: Sequence[float], *, test_pe
         raise ValueError(f"test_per_train must be above 0; found {test_per_train}")
     mean = float(differences.mean())
     error = math.sqrt((1.0 / n + test_per_train) * float(differences.var(ddof=1)))
-    # Differences equal up to rounding have a variance that is rounding only.
-    if error <= 1e-12 * max(1.0, abs(mean)):
-        return TTest(mean, math.copysign(math.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, n)
+    # Differences equal up to rounding have a variance that is rounding only; so may their mean be.
+    rounding = 1e-12 * max(1.0, float(np.abs([first, second]).max()))
+    if error <= rounding:
+        is_zero = abs(mean) <= rounding
+        return TTest(mean, 0.0 if is_zero else math.copysign(math.inf, mean), 1.0 if is_zero else 0.0, n)
     statistic = mean / error
     return TTest(mean, statistic, float(2.0 * t.sf(abs(statistic), n - 1)), n)
 
@@ -90,19 +106,25 @@ def standings(methods: Mapping[str, Sequence[Record]], score: str, *, many: bool
 
     many: correct by Holm for as many comparisons as there are other methods. The paper marks its Table 2 without.
     """
-    scores = {name: {(r.repetition, r.fold): float(getattr(r, score)) for r in records} for name, records in methods.items()}
-    means = {name: float(np.mean(list(values.values()))) for name, values in scores.items()}
+    means = {name: _mean(records, score) for name, records in methods.items()}
     best = max(means, key=lambda name: means[name])  # the first listed among equals
-    others = [name for name in methods if name != best]
-    ratio = tested_per_learned([record for records in methods.values() for record in records])
-    tests = [corrected_t_test(*_paired(scores[best], scores[name]), test_per_train=ratio) for name in others]
-    p_values = [test.p_value for test in tests]
-    if many:
-        p_values = holm(p_values)
-    found = {best: Standing(best, means[best], best, 1.0, True, len(scores[best]))}
-    for name, test, p_value in zip(others, tests, p_values, strict=True):
-        found[name] = Standing(name, means[name], best, p_value, p_value > LEVEL, test.n)
+    found = {best: Standing(best, means[best], best, 1.0, True, len(methods[best]))}
+    for name, test in _tested(methods, best, [name for name in methods if name != best], score, many=many).items():
+        found[name] = Standing(name, means[name], best, test.p_value, test.p_value > LEVEL, test.n)
     return {name: found[name] for name in methods}
+
+
+def challengers(methods: Mapping[str, Sequence[Record]], name: str, score: str, *, many: bool = True) -> list[Challenger]:
+    """Every method with a better mean than `name`, tested against it. Nobody beats `name` only where none of them does.
+
+    The best mean alone does not tell: a lower one that varies less may be proven better where the best is not.
+    many: correct by Holm for as many comparisons as there are better means. Given who is ahead, a two-sided p is as likely to be
+    small by chance as before, so those that are behind need no share of the level.
+    """
+    means = {other: _mean(records, score) for other, records in methods.items()}
+    ahead = [other for other in methods if means[other] > means[name]]
+    tests = _tested(methods, name, ahead, score, many=many)
+    return [Challenger(other, means[other], means[other] - means[name], p, p <= LEVEL, n) for other, (_, _, p, n) in tests.items()]
 
 
 def tested_per_learned(records: Sequence[Record]) -> float:
@@ -110,6 +132,19 @@ def tested_per_learned(records: Sequence[Record]) -> float:
     return sum(record.tested for record in records) / sum(record.learned for record in records)
 
 
-def _paired(first: Mapping[tuple[int, int], float], second: Mapping[tuple[int, int], float]) -> tuple[list[float], list[float]]:
-    shared = sorted(first.keys() & second.keys())
-    return [first[key] for key in shared], [second[key] for key in shared]
+def _mean(records: Sequence[Record], score: str) -> float:
+    return float(np.mean([getattr(record, score) for record in records]))
+
+
+def _tested(methods: Mapping[str, Sequence[Record]], name: str, others: Sequence[str], score: str, *, many: bool) -> dict[str, TTest]:
+    """Each of the others against `name`, on the folds they share."""
+    ratio = tested_per_learned([record for records in methods.values() for record in records])
+    tests = [corrected_t_test(*_paired(methods[other], methods[name], score), test_per_train=ratio) for other in others]
+    p_values = holm([test.p_value for test in tests]) if many else [test.p_value for test in tests]
+    return {other: test._replace(p_value=p_value) for other, test, p_value in zip(others, tests, p_values, strict=True)}
+
+
+def _paired(first: Sequence[Record], second: Sequence[Record], score: str) -> tuple[list[float], list[float]]:
+    scores = [{(r.repetition, r.fold): float(getattr(r, score)) for r in records} for records in (first, second)]
+    shared = sorted(scores[0].keys() & scores[1].keys())
+    return [scores[0][key] for key in shared], [scores[1][key] for key in shared]

@@ -7,6 +7,7 @@ keeps a second run out; the operating system releases it when its holder dies, h
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 from collections import defaultdict
@@ -22,7 +23,7 @@ import numpy as np
 from astralearn.study.record import History, Key, Outcome, Record
 
 FORMAT = 1
-PROBLEM = "problem "  # before a problem's name among the settings
+PROBLEM, METHOD = "problem ", "method "  # before their names among the settings
 COLUMNS = [field.name for field in fields(Record)]
 SCHEMA = f"""
 BEGIN;
@@ -83,7 +84,7 @@ class Store:
         stored = dict(self._database.execute("SELECT name, value FROM settings"))
         for name, value in settings.items():
             if stored.get(name, value) != value:
-                before, now = _differing(stored[name], value), _differing(value, stored[name])
+                before, now = differing(stored[name], value), differing(value, stored[name])
                 change = f"its {name} is {before}, now it is {now}"
                 raise MismatchError(f"{self.path} holds another study: {change}. Use another path (--out), or delete the file.")
         with writing(self.path), self._database:
@@ -153,11 +154,18 @@ def problems_in(path: Path) -> list[str]:
     return [name.removeprefix(PROBLEM) for name in names if name.startswith(PROBLEM)]
 
 
+def methods_in(path: Path) -> dict[str, str]:
+    """What the methods of the file's plans are, by name, as `Method.described` says it."""
+    with closing(_opened_to_read(path)) as database:
+        settings = dict(database.execute("SELECT name, value FROM settings ORDER BY name"))
+    return {name.removeprefix(METHOD): value for name, value in settings.items() if name.startswith(METHOD)}
+
+
 def _records(database: sqlite3.Connection) -> list[Record]:
     return [Record(*row) for row in database.execute(f"SELECT {', '.join(COLUMNS)} FROM records")]
 
 
-def _differing(setting: str, other: str) -> str:
+def differing(setting: str, other: str) -> str:
     """The parameters of a setting that the other does not have; all of it, where it is no list of parameters."""
     others = BETWEEN_PARAMETERS.split(other)
     return ", ".join(part for part in BETWEEN_PARAMETERS.split(setting) if part not in others).strip() or "without it"
@@ -200,12 +208,34 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
+    """Leaves the file as it is. An empty study, where a run was killed before it had written anything."""
+    if not os.path.isfile(path):  # unlike Path.is_file, it takes a name that is too long, or hidden from us, for one that is not there
         raise StudyError(f"no study file: {path}")
-    database = sqlite3.connect(path)
     try:
-        database.execute("SELECT 1 FROM records LIMIT 1")
+        database = _read_only(path)
+    except sqlite3.OperationalError as error:  # of the file's place
+        raise StudyError(f"{path} cannot be read ({error})") from error
     except sqlite3.DatabaseError as error:
-        database.close()
         raise StudyError(f"{path} is not a study file: {error}") from error
+    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables:
+        database.close()
+        database = sqlite3.connect(":memory:")
+        database.executescript(SCHEMA)
+    elif "records" not in tables:
+        database.close()
+        raise StudyError(f"{path} is not a study file: it has no table of records")
+    return database
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    """Without a journal beside it nobody is writing the file, and SQLite has to be told: it would make a journal, and leave it there."""
+    path = Path(os.path.realpath(path))  # beside which the journal is, not beside a link
+    way = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
+    try:
+        database.execute("SELECT name FROM sqlite_master LIMIT 1")  # it opens a file when it is first asked something
+    except BaseException:
+        database.close()
+        raise
     return database

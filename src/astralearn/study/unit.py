@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 import warnings
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from astralearn.study.record import History, Outcome, Record
 from astralearn.study.splits import Split, seed_of
 
 HISTORY_POINTS = 250  # kept of each monitored series: enough for a figure, 1 kB a series
+# XGBoost says when and from where it raised: one error on many folds is to be one message.
+PASSING_DETAIL = re.compile(r"\[\d\d:\d\d:\d\d\] |Stack trace:.*", re.DOTALL)
 MOST_ENCODED = 4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB
 
 
@@ -54,6 +57,8 @@ def run_unit(unit: Unit) -> list[Outcome]:
         try:
             return _fit_and_test(unit, estimator)
         except Exception as error:  # whatever a rival raises
+            if "KeyboardInterrupt" in str(error):  # met in a library's callback, which made an error of its own of it
+                raise KeyboardInterrupt from None
             if len(unit.splits) > 1:
                 return [outcome for split in unit.splits for outcome in run_unit(unit._replace(splits=[split]))]
             return [Outcome(_missed(unit, first, error), {})]
@@ -103,7 +108,7 @@ def _tested(unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split:
 
 def _missed(unit: Unit, split: Split, error: Exception) -> Record:
     positives = int(unit.problem.y[split.test].sum())
-    message = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    message = " ".join(f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}".split())[:500]
     place = _place(unit, split)
     return Record(*place, len(split.test) - positives, 0, positives, 0, average_precision=None, fit_seconds=0.0, error=message)
 
