@@ -15,9 +15,9 @@ def test_balanced_is_scikit_learns():
     np.testing.assert_allclose(costs_of("balanced", LABELS, Y, np.ones(12)), expected)
 
 
-def test_balanced_counts_rows_that_have_weight():
-    weight = np.r_[np.zeros(3), np.full(9, 0.1)]
-    expected = compute_class_weight("balanced", classes=np.asarray(LABELS), y=Y[3:])
+def test_balanced_takes_weights_for_repetitions():
+    weight = np.r_[np.zeros(3), np.full(8, 0.1), 7.0]
+    expected = compute_class_weight("balanced", classes=np.asarray(LABELS), y=Y, sample_weight=weight)
     np.testing.assert_allclose(costs_of("balanced", LABELS, Y, weight), expected)
 
 

@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import pickle
 import re
 import signal
@@ -15,13 +16,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
-from astralearn import ASTraClassifier, cross_fitting
+from astralearn import ASTraClassifier, classifier, cross_fitting, preparation
 from astralearn.core import LOSSES, rebalanced_logit
 from astralearn.engine import training
 
@@ -147,6 +149,24 @@ def test_weights_rows_and_order():
     weight[7] = 0
     again = np.random.default_rng(0).permutation(np.concatenate([np.delete(np.arange(len(X)), 7), [0, 100]]))
     weighted, repeated = quick().fit(X, y, weight), quick().fit(X[again], y[again])
+    assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
+
+
+def test_of_many_rows_too_a_weight_is_a_repetition_of_a_positive(monkeypatch):
+    monkeypatch.setattr(preparation, "MERGED_UP_TO", 100)
+    X, y = apart(positives=6)
+    again = np.r_[np.arange(len(X)), np.repeat(np.arange(6), 4)]
+    options = {"alpha": "auto", "margin": "auto", "epochs": 200}
+    weighted, repeated = quick(**options).fit(X, y, 1 + 4.0 * y), quick(**options).fit(X[again], y[again])
+    assert (repeated.alpha_, repeated.margin_) == (weighted.alpha_, pytest.approx(weighted.margin_, rel=1e-3))
+    np.testing.assert_allclose(repeated.decision_function(X), weighted.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"loss": "bce", "class_weight": "balanced"}, {"class_weight": {1: 3.0}}])
+def test_a_weight_is_a_repetition_whatever_mistakes_cost(options):
+    X, y = rare()
+    weighted = quick(**options).fit(X, y, 1 + 2.0 * y)
+    repeated = quick(**options).fit(np.r_[X, X[y == 1], X[y == 1]], np.r_[y, y[y == 1], y[y == 1]])
     assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
 
 
@@ -680,6 +700,21 @@ def test_warm_start_wants_the_same_layers_not_as_many_numbers():
         model.set_params(hidden_layer_sizes=(5, 3)).fit(X, y)
 
 
+def test_warm_start_sees_other_rows_as_it_saw_the_first():
+    X, y = rare()
+    model = quick(epochs=200, warm_start=True).fit(X, y)
+    before = model.decision_function(X)
+    others = X.copy()
+    others[10:20] *= 30
+    model.set_params(epochs=1, learning_rate=1e-12).fit(others, y)
+    np.testing.assert_allclose(model.decision_function(X), before, rtol=1e-2, atol=1e-2)  # the slope made a step
+    for option in ({"standardize": False}, {"clip": None}, {"distance": False}):
+        with pytest.raises(ValueError, match=r"\(True, 5\.0, True\); found .*Set warm_start=False to start anew"):
+            copy.deepcopy(model).set_params(**option).fit(X, y)
+    with pytest.raises(ValueError, match="ask for 2 of 3 inputs"):
+        copy.deepcopy(model).fit(X[:, :2], y)
+
+
 def test_warm_start_keeps_the_positive_class():
     rng = np.random.default_rng(0)
     y = np.r_[np.ones(200, int), np.zeros(201, int)]
@@ -696,17 +731,36 @@ def test_a_refit_that_fails_leaves_the_last_fit():
     model = quick().fit(X, y)
     before = model.decision_function(X)
     with pytest.raises(ValueError, match="coefficients that are not finite"):
-        model.fit(X, y, np.where(y == 1, 1e300, 1.0))
+        model.set_params(learning_rate=1e38).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
 @pytest.mark.parametrize("loss", ["root_gmn", "bce"])
-@pytest.mark.parametrize("weight", [1e-30, 1e-40, 1e30])
+@pytest.mark.parametrize("weight", [1e-15, 1e13])
 def test_risk_at_any_prior(loss, weight):
     X, y = rare()
     risk = quick(loss=loss).fit(X, y, np.where(y == 1, weight, 1.0)).predict_risk(X)
     assert np.isfinite(risk).all()
     assert (risk.mean() < 1e-6) if weight < 1 else (risk.mean() > 0.9)
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e-40, 1e-30, 1e30, 1e308])
+def test_weights_that_float32_loses_are_refused(weight):
+    X, y = rare()
+    for label in (0, 1):
+        some = np.where(y == label, weight, 1.0)
+        with pytest.raises(ValueError, match=rf"sample_weight must add up to 1e-15 at least and .* for class {label}\. Scale"):
+            quick(alpha=0.0).fit(X, y, some)
+        with pytest.raises(ValueError, match=rf"the weights in validation must add up to .* for class {label}\. Scale"):
+            quick(alpha=0.0).fit(X, y, validation=(X, y, some))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("weight", [2.0**-49, 2.0**40])
+def test_weights_within_the_limits_are_relative(loss, weight):
+    X, y = rare()
+    one, other = (quick(loss=loss, alpha=0.0, epochs=20).fit(X, y, np.full(len(y), w)) for w in (1.0, weight))
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-5)
 
 
 def test_features_beyond_any_scale_are_spoken_of():
@@ -812,6 +866,28 @@ def test_ctrl_c_before_the_first_epoch_is_passed_on(monkeypatch):
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
+def test_ctrl_c_among_the_trials_keeps_networks_of_one_alpha(monkeypatch):
+    X, y = rare()
+    seen, run = [], training.train
+
+    def stopped(stack, settings, **options):
+        seen.append(stack.alpha)
+        return dataclasses.replace(run(stack, settings, **options), interrupted=True)
+
+    monkeypatch.setattr(training, "train", stopped)
+    with pytest.warns(ConvergenceWarning, match="the trials that choose alpha and margin"):
+        model = quick(alpha="auto", n_estimators=8).fit(X, y)
+    assert len(model.coefs_) == len(model.slope_) == np.sum(seen[0] == 2) == 5
+    assert model.alpha_ == 2
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_networks_that_lbfgs_cannot_better_stay():
+    X, y = rare(300)
+    model = quick(loss="gmn", solver="lbfgs", standardize=False, alpha=0.0, n_estimators=8, epochs=50).fit(1000 * X, y)
+    assert len(model.coefs_) == len(model.slope_) == 8
+
+
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
@@ -871,3 +947,34 @@ def test_a_message_about_processes_is_kept_from_users_of_threads(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         quick(epochs=2).fit(*rare(60))
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "parent", "threads"), [(None, None, 8), (-1, None, 8), (-2, None, 7), (-9, None, 1), (None, 1, 1), (3, 1, 3)]
+)
+def test_how_many_threads_there_are_is_found_without_touching_the_filters_of_warnings(n_jobs, parent, threads, monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
+    with monkeypatch.context() as patch:
+        patch.setattr("warnings.catch_warnings", lambda *_, **__: pytest.fail("other threads lose their filters"))
+        found = classifier._threads(n_jobs)
+    assert found == threads
+
+
+def test_no_threads_are_refused():
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        quick(n_jobs=0).fit(*rare(60))
+
+
+def test_a_threshold_that_starts_at_a_half_stays_there():
+    model = quick(tau_init=0.5, slope_limit=None).fit(*rare())
+    np.testing.assert_array_equal(model.slope_, 1.0)
+
+
+@pytest.mark.parametrize("labels", [("a", "b"), ("b", "a")])
+def test_a_decision_of_exactly_0_is_the_minoritys(labels):
+    X, y = rare()
+    model = quick().fit(X, np.where(y == 1, *labels))
+    model.coefs_, model.margin_ = np.zeros_like(model.coefs_), 0.0
+    assert (model.decision_function(X) == 0).all()
+    assert (model.predict(X) == labels[0]).all()

@@ -45,8 +45,8 @@ def costs_of(class_weight: ClassWeight, classes: tuple[Any, Any], y: np.ndarray,
         return Costs()
     if isinstance(class_weight, dict):
         return Costs(*(float(class_weight.get(label, 1.0)) for label in classes))
-    n_negatives, n_positives = (int(np.sum((y == label) & (weight > 0))) for label in classes)
-    return Costs((n_negatives + n_positives) / (2 * n_negatives), (n_negatives + n_positives) / (2 * n_positives))
+    negatives, positives = (float(weight[y == label].sum()) for label in classes)
+    return Costs((negatives + positives) / (2 * negatives), (negatives + positives) / (2 * positives))
 
 
 def positive_share(class_weight: ClassWeight, classes: tuple[Any, Any]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from astralearn.engine.training import Settings, Stack, Trained
 
 
+LEAST_SUM, LARGEST_SUM = 1e-15, 1e15  # of the weights of a class: float32 holds the squares and quotients of such sums
+
+
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
     """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid and a loss near the soft G-Mean.
 
@@ -64,7 +68,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     learning_rate : float
         Of the weights. The slope has its own, between `slope_rate_min` and `slope_rate_max` (Eq. 10).
     tau_init : float in [1e-5, 0.5]
-        Where the threshold starts, unless `slope_limit` keeps it higher.
+        Where the threshold starts, unless `slope_limit` keeps it higher. 0.5 is the plain sigmoid and stays so.
     slope_rate_min, slope_rate_max : float
         Bounds of the slope's learning rate.
     slope_limit : float in [0, 1], optional
@@ -100,17 +104,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Networks to train and average.
     class_weight : dict or "balanced", optional
         With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in which such weights cancel: there a dict
-        {label: cost of a mistake} weighs the rates (GMN becomes 1 − TPR^{2a} TNR^{2(1−a)}, a the minority's share of the two costs), and
-        "balanced" changes nothing, for they are balanced.
+        {label: cost of a mistake} weighs the rates (GMN becomes 1 − TPRᵃ TNR¹⁻ᵃ, a the minority's share of the two costs, ½ without
+        any), and "balanced" changes nothing, for they are balanced.
     n_jobs : int, optional
-        Threads. None: all cores (one inside a joblib worker). The result does not depend on it. A process forked after a fit can predict,
+        Threads. None: all cores (one in a worker process). The result does not depend on it. A process forked after a fit can predict,
         but `fit` refuses there, where JAX would wait for ever: spawn processes, as joblib does.
     random_state : int, RandomState or None
         Seeds the initial weights and the validation split.
     verbose : int
         1 shows a progress bar.
     warm_start : bool
-        Go on from the last fit, `epochs` more, instead of starting anew; its positive class stays. `selection` chooses among these epochs.
+        Go on from the last fit, `epochs` more, instead of starting anew; its positive class stays, and so do its scaling and the majority
+        from which distances are taken, whatever the rows are now. `selection` chooses among these epochs.
 
     Attributes
     ----------
@@ -248,20 +253,23 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None) -> Self:
-        """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0.
+        """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0, in each class with a sum of 1e-15 to 1e15.
 
-        validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a `validation_fraction`.
+        validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a `validation_fraction`. They are taken
+        as they are: a Pipeline's earlier steps do not see them, so transform them first, or let `validation_fraction` hold rows out.
         Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning; before the first epoch, and
         where anything else goes wrong, it is left as it was.
         """
         with left_whole(self):
             earlier = self._earlier() if self.warm_start else None
             rows, labels = self._checked(X, y, sample_weight, None if earlier is None else earlier.positive)
+            states = None if earlier is None else self._resumed(earlier)
             seed = self._draw_seed()
-            prepared = self._prepared(rows, None if validation is None else self._checked_validation(validation), seed)
+            held_out = None if validation is None else self._checked_validation(validation)
+            prepared = self._prepared(rows, held_out, seed, None if earlier is None else earlier.view)
             costs = self._costs(labels, rows.weight)
-            trained, choices = self._train([prepared], [costs], [seed], None if earlier is None else self._resumed(earlier, prepared))
-            if trained.interrupted and not trained.n_epochs.any():
+            trained, choices = self._train([prepared], [costs], [seed], states)
+            if trained.interrupted and not trained.n_epochs[: self.n_estimators].any():
                 raise KeyboardInterrupt("nothing had been learned yet")
             self._keep(prepared, trained, 0, choices[0] if choices else None)
         if trained.interrupted:
@@ -315,7 +323,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 )
             parts.append(self._part(rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted))
             models.append(model)
-        prepared = prepare_many(rows, parts, standardize=self.standardize, clip=self.clip, distance=self.distance)
+        prepared = prepare_many(rows, parts, **self._asked_view())
         costs = [model._costs(labels[split[0]], rows.weight[split[0]]) for model, split in zip(models, splits, strict=True)]
         trained, choices = everything._train(prepared, costs, seeds, None)
         if trained.interrupted:
@@ -325,7 +333,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """g of the averaged network less `margin_`: above 0 predicts `classes_[1]`, the minority unless that sorts first. Shape (rows,)."""
+        """g of the averaged network less `margin_`: above 0 predicts `classes_[1]`, the minority unless that sorts first; exactly 0 is
+        the minority's, whichever of the two that is. Shape (rows,)."""
         logit = self._minority_logit(X)
         return logit if self._minority_is_last() else -logit
 
@@ -402,7 +411,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         unknown = set(y.tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}")
-        return Rows(X, y == self.minority_class_, _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True))
+        weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+        _check_sums(y, weight, "the weights in validation")
+        return Rows(X, y == self.minority_class_, weight)
 
     def _set_classes(self, y: np.ndarray, weight: np.ndarray, positive: Any = None) -> None:
         self.classes_, counts = np.unique(y[weight > 0], return_counts=True)
@@ -414,6 +425,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             found = f"one class only: {self.classes_.tolist()}" if len(self.classes_) else "none with weight"
             raise ValueError(f"y must contain two classes to tell apart; found {found}")
+        _check_sums(y, weight, "sample_weight")
         if positive is not None and positive not in self.classes_.tolist():
             raise ValueError(
                 f"warm_start=True goes on with networks that tell {positive} from the rest, which y no longer has; found "
@@ -431,12 +443,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _prepared(self, rows: Rows, held_out: Rows | None, seed: int) -> Prepared:
+    def _prepared(self, rows: Rows, held_out: Rows | None, seed: int, view: View | None) -> Prepared:
         if held_out is None:
             part = self._part(rows, np.arange(len(rows.X)), None, seed)
             if part.held_out is not None:
                 rows, held_out = rows.take(part.train), rows.take(part.held_out)
-        return prepare(rows, held_out, standardize=self.standardize, clip=self.clip, distance=self.distance)
+        return prepare(rows, held_out, **self._asked_view(), view=view)
+
+    def _asked_view(self) -> dict[str, Any]:
+        return {"standardize": self.standardize, "clip": self.clip, "distance": self.distance}
 
     def _part(self, rows: Rows, train: np.ndarray, held_out: np.ndarray | None, seed: int, *, inverted: bool = False) -> Part:
         """The rows' indices, those of `validation_fraction` taken away from the training rows where nothing is held out yet."""
@@ -464,12 +479,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _earlier(self) -> _Earlier | None:
         """Where the last fit stood, if there was one."""
         states = getattr(self, "_state", None)
-        return None if states is None else _Earlier(self.minority_class_, Architecture(len(self.mean_), self.hidden_layer_sizes_), states)
+        return None if states is None else _Earlier(self.minority_class_, self._view(), self._asked, self.hidden_layer_sizes_, states)
 
-    def _resumed(self, earlier: _Earlier, prepared: Prepared) -> list[dict[str, np.ndarray]]:
+    def _resumed(self, earlier: _Earlier) -> list[dict[str, np.ndarray]]:
         """Its networks; what it selected is forgotten, for the validation rows may be others now."""
-        now = self.n_estimators, self._architecture(prepared.train.view)
-        then = len(earlier.states), earlier.architecture
+        if self._asked_view() != earlier.asked:
+            raise ValueError(
+                "warm_start=True goes on with networks that know rows as standardize, clip and distance made them in the last fit, "
+                f"{(*earlier.asked.values(),)}; found {(*self._asked_view().values(),)}. Set warm_start=False to start anew."
+            )
+        n_inputs = self.n_features_in_ + (earlier.view.root is not None)
+        now = self.n_estimators, self._architecture(n_inputs)
+        then = len(earlier.states), Architecture(earlier.view.n_inputs, earlier.hidden)
         if now != then:
             raise ValueError(
                 f"warm_start=True goes on with the networks of the last fit, {_described(*then)}; n_estimators, hidden_layer_sizes and the "
@@ -483,13 +504,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _burn_in(self) -> int:
         return self.epochs // 10 if self.burn_in is None else self.burn_in
 
-    def _architecture(self, view: View) -> Architecture:
+    def _architecture(self, n_inputs: int) -> Architecture:
         if self.hidden_layer_sizes is None:
-            return Architecture(view.n_inputs, (math.ceil((view.n_inputs + 1) / 2),))
+            return Architecture(n_inputs, (math.ceil((n_inputs + 1) / 2),))
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
         if sizes.ndim > 1 or (sizes.size and (sizes.dtype.kind not in "iu" or (sizes < 1).any())):
             raise ValueError(f"hidden_layer_sizes must be positive integers; found {self.hidden_layer_sizes!r}")
-        return Architecture(view.n_inputs, tuple(sizes.tolist()))
+        return Architecture(n_inputs, tuple(sizes.tolist()))
 
     def _slope_max(self, rows: Fold) -> float:
         """(n₀/n₁)^slope_limit, at least 1."""
@@ -501,8 +522,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _train(
         self, parts: list[Prepared], costs: list[Costs], seeds: list[int], states: list[dict[str, np.ndarray]] | None
     ) -> tuple[Trained, list[Choice]]:
-        """The networks of every part, one part after the other, and what was chosen for each; after Ctrl-C among the trials, theirs and
-        nothing."""
+        """The networks of every part, one part after the other, and what was chosen for each; after Ctrl-C among the trials, some of
+        theirs and nothing."""
         from astralearn.engine.training import compiling
 
         held_out = [cost.on(part.held_out) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
@@ -523,10 +544,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             choices = []
             with compiling(stack, self._settings()):
                 for part, cost, seed in zip(parts, costs, seeds, strict=True):
-                    choice, trained = self._choose(part.train, cost, seed)
+                    choice = self._choose(part.train, cost, seed)
+                    if not isinstance(choice, Choice):
+                        return choice, []
                     choices.append(choice)
-                    if trained is not None and trained.interrupted:
-                        return trained, []
         alphas = np.repeat([self._given(choice).alpha for choice in choices], self.n_estimators)
         return self._run(replace(stack, alpha=alphas), self._settings()), choices
 
@@ -540,13 +561,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             return Choice(alpha, float(self.margin))
         return Choice(alpha, choice.margin if self._has_slope() else 0.0)
 
-    def _choose(self, fold: Fold, cost: Costs, seed: int) -> tuple[Choice, Trained | None]:
-        """What rows left out ask for, and the networks that judged them, if any: all under the first alpha, then the others."""
+    def _choose(self, fold: Fold, cost: Costs, seed: int) -> Choice | Trained:
+        """What rows left out ask for; after Ctrl-C, the networks under the first alpha that were to judge them."""
         alphas = cross_fitting.ALPHAS if self.alpha == "auto" else (float(self.alpha),)
         trials = cross_fitting.trials(fold, seed)
         n = len(trials)
         if n == 0:
-            return UNTRIED, None
+            return UNTRIED
         stack = self._stack(
             [(trial.train, cost) for trial in trials], [*range(n)] * len(alphas), [[seed, k, 0] for k in range(n)] * len(alphas)
         )
@@ -555,16 +576,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             replace(self._settings(), epochs=max(1, self.epochs // 2), selection="last"),
             "trials",
         )
+        if trained.interrupted:
+            return trained.first(n)
         rows = [trial.left_out for trial in trials]
         starts = range(0, n * len(alphas), n)
         judged = [np.concatenate([self._judged(of, trained, start + k) for k, of in enumerate(rows)]) for start in starts]
         slopes = [_mean_slope(trained.slope[start : start + n]) if self._has_slope() else 1.0 for start in starts]
         y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
-        return cross_fitting.choice(alphas, judged, slopes, y, weight), trained
+        return cross_fitting.choice(alphas, judged, slopes, y, weight)
 
     def _judged(self, rows: Fold, trained: Trained, k: int) -> np.ndarray:
         """g of the k-th network alone."""
-        x = predict_logits(trained.parameters[k : k + 1], self._architecture(rows.view), rows.X, rows.view)[0]
+        x = predict_logits(trained.parameters[k : k + 1], self._architecture(rows.view.n_inputs), rows.X, rows.view)[0]
         return np.asarray(rebalanced_logit(x, trained.slope[k].astype(x.dtype), xp=np)) if self.activation == "astra" else x
 
     def _settings(self) -> Settings:
@@ -597,7 +620,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """Networks on folds at their costs: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
         from astralearn.engine.training import Stack, State
 
-        architecture = self._architecture(folds[0][0].view)
+        architecture = self._architecture(folds[0][0].view.n_inputs)
         return Stack(
             architecture,
             [cost.on(fold) for fold, cost in folds],
@@ -619,8 +642,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _keep(self, prepared: Prepared, trained: Trained, start: int, choice: Choice | None) -> None:
         """Fitted state from the networks start … start + n_estimators of the stack; choice: None where they are of interrupted trials."""
         stack = slice(start, start + self.n_estimators)
-        begun = trained.n_epochs[stack] > 0
-        kept = begun if begun.any() else ~begun  # after Ctrl-C, networks that had not begun are left out
+        # After Ctrl-C, networks that had not begun are left out; without it, those that L-BFGS could not better stay as they began.
+        kept = (trained.n_epochs[stack] > 0) | (not trained.interrupted)
         coefs = trained.parameters[stack][kept]
         if not np.isfinite(coefs).all():
             raise ValueError(
@@ -628,12 +651,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"sam_radius={self.sam_radius}, sample_weight or class_weight is too large"
             )
         self.coefs_ = coefs
-        self.hidden_layer_sizes_ = self._architecture(prepared.train.view).hidden
-        self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(int(kept.sum()), np.float32)
+        self.hidden_layer_sizes_ = self._architecture(prepared.train.view.n_inputs).hidden
+        self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(len(coefs), np.float32)
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
         self._chosen = tuple(choice or UNTRIED)  # what a warm start takes, whatever is given now
         self.alpha_, self.margin_ = self._given(choice or UNTRIED)
         self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = prepared.train.view
+        self._asked = self._asked_view()
         self.n_iter_ = int(trained.n_epochs[stack].max())
         histories = [history for history in trained.history[stack] if history]
         length = min((len(history["epoch"]) for history in histories), default=0)
@@ -651,9 +675,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
         return self._average(X)
 
+    def _view(self) -> View:
+        return View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
+
     def _average(self, X: np.ndarray) -> np.ndarray:
         """g at the networks' mean logit and mean slope, less the margin: the minority above 0."""
-        view = View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
+        view = self._view()
         architecture = Architecture(view.n_inputs, self.hidden_layer_sizes_)
         b = np.asarray(_mean_slope(self.slope_), X.dtype)
         g = np.empty(len(X), X.dtype)
@@ -672,20 +699,34 @@ class _Earlier(NamedTuple):
     """A fit to go on from."""
 
     positive: Any
-    architecture: Architecture
+    view: View
+    asked: dict[str, Any]  # how the view was asked for
+    hidden: tuple[int, ...]
     states: list[dict[str, np.ndarray]]
 
 
 def _threads(n_jobs: int | None) -> int:
-    """How many cores n_jobs means here; all for None. The message of joblib inside multiprocessing's workers is about processes."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Loky-backed parallel loops")
-        count: int = joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    return count
+    """How many threads n_jobs means here. joblib's own answer is about processes, and warns where there may be none."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; None or -1 takes all cores")
+    if n_jobs is None:
+        n_jobs = -1 if multiprocessing.parent_process() is None else 1
+    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
 
 
 def _described(n: int, architecture: Architecture) -> str:
     return f"{n} of {architecture.n_features} inputs and {architecture.hidden} hidden units"
+
+
+def _check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
+    for label in np.unique(y[weight > 0]).tolist():
+        with np.errstate(over="ignore"):
+            total = float(weight[y == label].sum())
+        if not LEAST_SUM <= total <= LARGEST_SUM:
+            raise ValueError(
+                f"{name} must add up to {LEAST_SUM} at least and {LARGEST_SUM} at most in each class, or it is lost in float32; found "
+                f"{total:.3g} for class {label!r}. Scale the weights to a mean of 1."
+            )
 
 
 def _check_both_classes(held_out: list[Fold], selection: str) -> None:
@@ -701,6 +742,6 @@ def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
         return float(np.average(sigmoid(g - c, np), weights=weight)) - prior
 
     g = g.astype(np.float64)
-    prior = min(max(prior, TINY), float(np.nextafter(1.0, 0.0)))  # weights of 1e-30 and less
+    prior = min(max(prior, TINY), float(np.nextafter(1.0, 0.0)))  # where one class outweighs the other beyond rounding
     reach = 50.0 - math.log(prior) + 1e-9 * float(np.abs(g).max())  # σ(−reach) is below any prior, also where rounding swallows 50
     return float(brentq(excess, float(g.min()) - reach, float(g.max()) + reach, maxiter=1_000))

@@ -14,7 +14,7 @@ from astralearn.engine.reproducible import cholesky, product
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import FAR, View
 
-MERGED_UP_TO = 100_000  # rows; sorting more to find equal ones costs more than it saves
+MERGED_UP_TO = 100_000  # rows, of both classes or else of the rarer; sorting more to find equal ones costs more than it saves
 LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
 LEAST_SPREAD = 1e-6  # of the distances, in multiples of their mean: less is rounding
 HUGE = 1e100  # features beyond it, or below its inverse, are squared in a unit of their own
@@ -48,9 +48,12 @@ class Part(NamedTuple):
     inverted: bool
 
 
-def prepare(train: Rows, held_out: Rows | None, *, standardize: bool, clip: float | None, distance: bool) -> Prepared:
+def prepare(
+    train: Rows, held_out: Rows | None, *, standardize: bool, clip: float | None, distance: bool, view: View | None = None
+) -> Prepared:
+    """view: one that networks know already; None: what the training rows ask for."""
     train = merged(train)
-    view = view_of(train, standardize=standardize, clip=clip, distance=distance)
+    view = view or view_of(train, standardize=standardize, clip=clip, distance=distance)
 
     def fold(rows: Rows) -> Fold:
         return Fold(rows.X, rows.positive, rows.weight, view)
@@ -121,18 +124,33 @@ def hold_out(positive: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 def merged(rows: Rows) -> Rows:
     """Equal rows of one class as one row with their weights added, in a fixed order; rows without weight left out.
 
-    The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to, or the same rows in another order.
+    The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to, or the same rows in another order. Of
+    many rows, `distinct_rows` merges less. Which class is the rarer was settled before, by rows: there a weight is no repetition.
     """
     return distinct_rows(rows if np.all(rows.weight > 0) else rows.take(rows.weight > 0))[0]
 
 
 def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """The rows merged, and where each of them went; with many rows, as they are."""
+    """The rows merged, and where each of them went; of many rows, only the rarer class's."""
     if len(rows.X) > MERGED_UP_TO:
-        return rows, np.arange(len(rows.X))
+        return _with_the_rarer_class_merged(rows)
     distinct, place = np.unique(np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True)
     X = np.ascontiguousarray(distinct[:, 1:]).astype(rows.X.dtype)
     return Rows(X, distinct[:, 0] > 0, np.bincount(place.ravel(), rows.weight)), place.ravel()
+
+
+def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
+    """All weight of equal rows of the rarer class on the first of them; X is not copied.
+
+    Of a handful of positives no copy may be left out by a trial that trains on another. With many rows of both classes, as they are.
+    """
+    place = np.arange(len(rows.X))
+    members = np.flatnonzero(rows.positive == (2 * rows.positive.sum() <= len(rows.X)))
+    if len(members) > MERGED_UP_TO:
+        return rows, place
+    _, first, of = np.unique(rows.X[members], axis=0, return_index=True, return_inverse=True)
+    place[members] = members[first[of.ravel()]]
+    return Rows(rows.X, rows.positive, np.bincount(place, rows.weight, minlength=len(place))), place
 
 
 def view_of(rows: Rows, *, standardize: bool, clip: float | None, distance: bool) -> View:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 
+import jax
 import numpy as np
 import pytest
 
@@ -316,6 +317,7 @@ def test_what_fails_while_something_compiles_is_heard():
 def test_training_in_a_fork_of_a_process_that_trained_is_refused_not_hung():
     code = """
 import os, sys, warnings
+import jax
 import numpy as np
 from astralearn import ASTraClassifier
 X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) < 6
@@ -332,3 +334,29 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=120, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+def test_a_history_goes_on_counting(solver):
+    s, settings = stack(2, np.float32), Settings(epochs=5, records=5, solver=solver)
+    first = train(s, settings)
+    rest = train(dataclasses.replace(s, states=first.states), settings)
+    epochs = [trained.history[0]["epoch"] for trained in (first, rest)]
+    np.testing.assert_array_equal(epochs[1], epochs[0] + 5)
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("numpy_dtype_promotion", "strict"), ("numpy_rank_promotion", "raise"), ("transfer_guard", "disallow"), ("enable_x64", True)],
+)
+def test_what_the_caller_has_set_in_jax_changes_nothing(name, value, solver):
+    s, settings, before = stack(2, np.float32), Settings(epochs=3, solver=solver), getattr(jax.config, f"jax_{name}")
+    expected = train(s, settings)
+    jax.config.update(f"jax_{name}", value)
+    try:
+        with compiling(s, settings):
+            found = train(s, settings)
+    finally:
+        jax.config.update(f"jax_{name}", before)
+    assert found.parameters.tobytes() == expected.parameters.tobytes()

@@ -44,7 +44,7 @@ def minimise(
 ) -> Minimum:
     """Minimises one network's loss from `start`, (P + 1,): the parameters and the raw slope.
 
-    tell: called after each iteration with what is monitored; True ends the search there.
+    tell: called after each iteration with what is monitored but for the epoch; True ends the search there.
     """
     look, dtype = _compiled(), start.dtype
 
@@ -58,7 +58,7 @@ def minimise(
         nonlocal done
         done += 1
         seen = look(jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static)[2]
-        if tell(record_of(seen) | {"epoch": np.full(1, done, np.int32)}):
+        if tell(record_of(seen)):
             raise StopIteration
 
     options = {"maxiter": iterations, "maxfun": 4 * iterations + 20, "ftol": 1e-12, "gtol": 1e-9}

@@ -130,7 +130,7 @@ def gradients(negatives: Sums, positives: Sums, loss: str, positive_share: Array
     """The gradient of each network's loss in its parameters (K, P) and in its slope (K,), from the negatives and from the positives.
 
     positive_share: what a mistake on a positive costs of a mistake on each class, a in [0, 1]. ½ is the loss itself; otherwise GMN
-    becomes the weighted geometric mean 1 − TPR^{2a} TNR^{2(1−a)} and balanced accuracy a weighted mean, up to a positive factor.
+    becomes one minus the weighted geometric mean, 1 − TPRᵃ TNR¹⁻ᵃ, and balanced accuracy a weighted mean, up to a positive factor.
     """
     by_negatives, by_positives = _coefficients(negatives, positives, loss)
     return _scaled(negatives, 2.0 * (1.0 - positive_share) * by_negatives), _scaled(positives, 2.0 * positive_share * by_positives)

@@ -13,8 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -84,6 +84,10 @@ class Trained:
     states: list[State]
     interrupted: bool
 
+    def first(self, n: int) -> Trained:
+        """The first n networks."""
+        return replace(self, **{of.name: getattr(self, of.name)[:n] for of in fields(self) if of.name != "interrupted"})
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -117,7 +121,7 @@ def compiling(stack: Stack, settings: Settings) -> Iterator[None]:
         return
 
     def compile_loop() -> None:
-        with jax.enable_x64(stack.parameters.dtype == np.float64):
+        with _own_settings(stack.parameters.dtype):
             members = split(list(stack.fold_of), _rows_of_each(stack))[0]
             _begin(stack, settings, _group(stack, settings, members, 0, 1, CHUNK_NUMBERS))
 
@@ -147,7 +151,7 @@ def train(
     control = _Control(time.monotonic() + settings.time_limit, progress)
 
     def run(index: int) -> tuple[State, History]:
-        with jax.enable_x64(stack.parameters.dtype == np.float64):  # a thread's own setting
+        with _own_settings(stack.parameters.dtype):
             one = _group(stack, settings, groups[index], index, len(groups), chunk_numbers)
             return (_run_lbfgs if lbfgs else _run)(stack, settings, control, one)
 
@@ -155,6 +159,18 @@ def train(
     if sum(fold.X.nbytes for fold in stack.folds) > LARGE:
         gc.collect()  # JAX leaves the packed rows in reference cycles; a copy of large data should not outlive its use
     return _collect(stack, groups, results, interrupted)
+
+
+@contextlib.contextmanager
+def _own_settings(dtype: np.dtype[Any]) -> Iterator[None]:
+    """JAX as the engine wants it, in this thread alone, whatever the caller has set elsewhere."""
+    with (
+        jax.enable_x64(dtype == np.float64),
+        jax.numpy_dtype_promotion("standard"),
+        jax.numpy_rank_promotion("allow"),
+        jax.transfer_guard("allow"),
+    ):
+        yield
 
 
 def _check_fork() -> None:
@@ -302,7 +318,7 @@ def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Grou
     records: list[History] = []
 
     def tell(record: History) -> bool:
-        records.append(record)
+        records.append(record | {"epoch": group.start.epoch + np.int32(len(records) + 1)})
         with control.lock:
             _report(control, record, group, len(records), settings.epochs)
         return control.stop.is_set() or time.monotonic() >= control.deadline
