@@ -2,6 +2,7 @@
 
     python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes docs/boosting_study.csv
     python benchmarks/boosting_study.py page              # the tables of docs/boosting.md, from that file
+    python benchmarks/boosting_study.py fits              # single fits: time, largest leaves, how far the slope goes
 
 Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA). 100 trees, otherwise each library's defaults; CatBoost, whose learning
 rate depends on the loss, gets 0.1 for every method. Every library's methods, and the ablation's, see the same folds.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -23,7 +25,7 @@ import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
@@ -52,6 +54,7 @@ XGBOOST: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0}
 CATBOOST: dict[str, Any] = {
     "iterations": 100, "learning_rate": 0.1, "thread_count": 1, "random_state": 0, "verbose": 0, "allow_writing_files": False,
 }  # fmt: skip
+FAST = {"slope_rate_min": 1.0, "slope_rate_max": 50.0}
 
 
 def g_mean(y: np.ndarray, predicted: np.ndarray) -> float:
@@ -179,7 +182,6 @@ def sharing() -> dict[str, Any]:
 def ablation() -> dict[str, Any]:
     """LightGBM only: which part of the method does it."""
     own = ASTraLGBMClassifier
-    fast = {"slope_rate_min": 1.0, "slope_rate_max": 50.0}
     return {
         "default, max_delta_step=1": lgb.LGBMClassifier(max_delta_step=1.0, **LIGHTGBM),
         "weighted, max_delta_step=1": lgb.LGBMClassifier(is_unbalance=True, max_delta_step=1.0, **LIGHTGBM),
@@ -187,10 +189,10 @@ def ablation() -> dict[str, Any]:
         "BCE, our start and curvature": own(loss="bce", activation="sigmoid", **LIGHTGBM),
         "ASTra, start=0": own(loss="bce", start=0.0, **LIGHTGBM),
         "ASTra, fixed slope": own(loss="bce", learnable=False, **LIGHTGBM),
-        "ASTra, slope rate 1 to 50": own(loss="bce", **fast, **LIGHTGBM),
+        "ASTra, slope rate 1 to 50": own(loss="bce", **FAST, **LIGHTGBM),
         "ASTra, tau_init=0.05": own(loss="bce", tau_init=0.05, **LIGHTGBM),
         "GMN-ASTra, fixed slope": own(learnable=False, **LIGHTGBM),
-        "GMN-ASTra, slope rate 1 to 50": own(**fast, **LIGHTGBM),
+        "GMN-ASTra, slope rate 1 to 50": own(**FAST, **LIGHTGBM),
         "GMN-ASTra, tau_init=0.05": own(tau_init=0.05, **LIGHTGBM),
         "balanced_accuracy": own(loss="balanced_accuracy", activation="sigmoid", **LIGHTGBM),
         "MCC": own(loss="mcc", activation="sigmoid", **LIGHTGBM),
@@ -321,14 +323,49 @@ def paged(text: str, results: Results) -> str:
     return f"{before}{BEGIN}\n{page(results)}\n{END}{after}"
 
 
+def fits() -> None:
+    """What docs/boosting.md says of single fits, on all rows of skin-588 and of the first draw of skin-4000."""
+    drawn = [(problem, problem.draw(0)) for problem in map(load, ("skin-588", "skin-4000"))]
+    (X, y), *_ = rows = [(problem.X[kept], problem.y[kept]) for problem, kept in drawn]
+    print("processor seconds per fit on skin-588, the least of three: default, threshold tuned, GMN-ASTra")
+    for library in LIBRARIES:
+        models = estimators(library)
+        print(
+            f"  {library:9}",
+            *(f"{min(_seconds(models[name], X, y) for _ in range(3)):.2f}" for name in ("default", "threshold tuned", OURS)),
+        )
+    print("LightGBM's largest leaf value on skin-588 and skin-4000")
+    models = {**estimators("LightGBM"), "BCE": ablation()["BCE, our start and curvature"]}
+    for name in ("default", "weighted", "BCE", "ASTra", "GMN", OURS):
+        print(f"  {name:9}", *(f"{_largest_leaf(models[name], *each):.2g}" for each in rows))
+    print("slope b after 100 rounds of LightGBM on skin-588, at the default rates and at 1 to 50")
+    for name, kind in (("ASTra", {"loss": "bce"}), (OURS, {})):
+        slopes = [ASTraLGBMClassifier(**kind, **rates, **LIGHTGBM).fit(X, y).slope_ for rates in ({}, FAST)]
+        print(f"  {name:9}", *(f"{slope:.3f}" for slope in slopes))
+
+
+def _seconds(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    start = time.process_time()
+    clone(model).fit(X, y)
+    return time.process_time() - start
+
+
+def _largest_leaf(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    trees = clone(model).fit(X, y).booster_.trees_to_dataframe()
+    return float(trees.loc[trees["left_child"].isna(), "value"].abs().max())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("run").add_argument("directory", type=Path)
     verbs.add_parser("page")
+    verbs.add_parser("fits")
     asked = parser.parse_args()
     if asked.verb == "run":
         run_all(asked.directory)
+    elif asked.verb == "fits":
+        fits()
     else:
         PAGE.write_text(paged(PAGE.read_text(encoding="utf-8"), read()), encoding="utf-8")
     return 0

@@ -230,11 +230,10 @@ def easy() -> None:
         ]
     }
     problems = {**pairs, "breast cancer": load_breast_cancer(return_X_y=True), "moons": make_moons(500, noise=0.25, random_state=0)}
-    unlimited = "without the slope's limit"
     models = {
         "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000, random_state=0)),
         "ASTraClassifier": ASTraClassifier(random_state=0),
-        unlimited: ASTraClassifier(**VARIANTS[unlimited], random_state=0),
+        "without the slope's limit": ASTraClassifier(slope_limit=None, random_state=0),
     }
     print("| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models))
     for name, (features, labels) in problems.items():

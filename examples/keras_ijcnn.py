@@ -54,7 +54,7 @@ def main(epochs: int = 2000, folds: int = 5) -> list[tuple[float, float]]:
         y = problem.y[split.test]
         positive = model.predict(x[split.test], verbose=0, batch_size=len(y))[:, 0] >= 0
         rates.append((float(positive[y == 1].mean()), float((~positive[y == 0]).mean())))
-        threshold = float(model.layers[-1].threshold[0])
+        threshold = float(keras.ops.convert_to_numpy(model.layers[-1].threshold)[0])
         print(f"fold {split.fold}: TPR {rates[-1][0]:.0f}, TNR {rates[-1][1]:.4f}, threshold {threshold:.3f}", flush=True)
     print(f"G-Mean {np.mean([math.sqrt(tpr * tnr) for tpr, tnr in rates]):.3f} over {len(rates)} folds")
     return rates

@@ -42,4 +42,4 @@ def judge(model: keras.Model) -> str:
 if __name__ == "__main__":
     print("BCE       ", judge(train(rebalanced=False)))
     model = train(rebalanced=True)
-    print("GMN-ASTra ", judge(model), f"(threshold {float(model.layers[-1].threshold[0]):.3f})")
+    print("GMN-ASTra ", judge(model), f"(threshold {keras.ops.convert_to_numpy(model.layers[-1].threshold)[0]:.3f})")

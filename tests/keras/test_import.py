@@ -18,7 +18,7 @@ def last_line(code, backend="jax"):
 @pytest.mark.parametrize(
     ("code", "backend", "message"),
     [
-        (HIDE.format("keras"), "jax", "ImportError: astralearn.keras needs Keras 3 and one of its backends: pip install"),
+        (HIDE.format("keras"), "jax", "ImportError: astralearn.keras needs Keras 3: pip install 'astralearn[keras]'"),
         (HIDE.format("tensorflow"), "tensorflow", "ImportError: Keras cannot be imported ("),
         ("", "numpy", "ImportError: astralearn.keras works on the backends tensorflow, jax and torch; found numpy"),
     ],

@@ -8,7 +8,10 @@ try:
     import keras as _keras
 except ImportError as error:
     if error.name == "keras":
-        raise ImportError("astralearn.keras needs Keras 3 and one of its backends: pip install 'astralearn[keras]' tensorflow") from None
+        raise ImportError(
+            "astralearn.keras needs Keras 3: pip install 'astralearn[keras]'. Set KERAS_BACKEND to jax, which astralearn brings, "
+            "or install tensorflow or torch"
+        ) from None
     raise ImportError(
         f"Keras cannot be imported ({error}): install the backend that it asks for, or set KERAS_BACKEND to tensorflow, jax or torch"
     ) from None
@@ -23,7 +26,7 @@ if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
 
 from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate
 from astralearn.keras.layer import ASTra
-from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SummedLoss
 from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
 from astralearn.keras.optimizer import SlopeRateOptimizer
 
@@ -42,4 +45,5 @@ __all__ = [
     "SoftFPR",
     "SoftGMean",
     "SoftMCC",
+    "SummedLoss",
 ]

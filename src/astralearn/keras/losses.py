@@ -115,7 +115,8 @@ def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
 
 def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
     if xp is not np and keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
-        return examine_known(kind, g, y, weight, axis=axis, xp=xp, few=few)
+        sums, ((_, slopes),) = examine_known(kind, [(g, y, weight)], axis=axis, xp=xp, few=few)
+        return sums, slopes
     return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
 
 

@@ -20,7 +20,7 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     """A Keras optimizer, with the slopes of ASTra layers trained by Adam at a learning rate of their own (η_b of Eq. 10).
 
         model.compile(SlopeRateOptimizer(keras.optimizers.Adam(1e-3)), loss=GMNLoss(), metrics=[ERatio()])
-        model.fit(x, y, callbacks=[SlopeRate()])
+        model.fit(x, y, batch_size=len(x), epochs=300, callbacks=[SlopeRate()])
 
     optimizer: trains everything else; any but a MultiOptimizer. Slopes are trained by Adam whatever it is, because Eq. 10's rates are steps
     in β, as Adam takes them; its gradient accumulation holds for them too, its weight decay (it would pull b to 2 whatever the data say),

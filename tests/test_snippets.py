@@ -1,0 +1,69 @@
+"""The snippets of README and docs, run as they stand: each page is one program, after what its reader is said to have already."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+ROWS = """
+import numpy as np
+X = np.random.default_rng(0).normal(size=(400, 4)); y = (X[:, 0] > 1.5).astype(int)
+"""
+TORCH = """
+import torch
+x = torch.randn(200, 4); y = (x[:, :1] > 1.5).float()
+model = torch.nn.Linear(4, 1)
+"""
+ONE_RANK = """
+import torch.distributed as dist
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+"""
+LOADER = "loader = [(x[:100], y[:100]), (x[100:], y[100:])]"
+KERAS = """
+import keras, numpy as np
+x = np.random.default_rng(0).normal(size=(200, 4)).astype("float32"); y = (x[:, :1] > 1.5).astype("float32")
+model = keras.Sequential([keras.layers.Dense(1)])
+"""
+CARDS = f"{ROWS}import pandas as pd; pd.DataFrame(X).assign(fraud=y).to_csv('cards.csv', index=False)"
+A_CLUSTER = """
+import dask.distributed
+local = dask.distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
+dask.distributed.Client = lambda address: type(local).get_client(local)
+"""
+
+# Per page: what each snippet finds there, and which packages the page wants.
+PAGES = {
+    "README.md": (["", "", TORCH, KERAS, ROWS], ["torch", "keras", "lightgbm"]),
+    "docs/pytorch.md": ([TORCH, ONE_RANK, LOADER], ["torch"]),
+    "docs/keras.md": ([KERAS], ["keras"]),
+    "docs/boosting.md": ([ROWS], ["lightgbm", "xgboost", "catboost"]),
+    "docs/compare.md": ([CARDS, A_CLUSTER], ["distributed"]),
+}
+
+
+def snippets(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_every_page_with_snippets_is_run():
+    assert {page for page in ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))] if snippets(page)} == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_snippets_run(page, tmp_path):
+    given, wanted = PAGES[page]
+    missing = [name for name in wanted if find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{page} wants {', '.join(missing)}")
+    program = "\n".join(part for pair in zip(given, snippets(page), strict=True) for part in pair)
+    (tmp_path / "page.py").write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "page.py"], cwd=tmp_path, env={**os.environ, "KERAS_BACKEND": "jax"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
