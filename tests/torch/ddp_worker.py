@@ -31,17 +31,17 @@ from astralearn.torch import (
 LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
 
 
-def model() -> nn.Module:
+def model(dtype: torch.dtype) -> nn.Module:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 2), ASTra(2))
+    return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 2), ASTra(2)).to(dtype)
 
 
-def data() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def data(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(1)
     x, weight = torch.randn(103, 5, generator=generator), torch.rand(103, 2, generator=generator)
     y = torch.zeros(103, 2)
     y[:9] = 1  # all positives in the first rank's shard
-    return x, y, weight
+    return x.to(dtype), y.to(dtype), weight.to(dtype)
 
 
 def shards(world: int) -> list[slice]:
@@ -79,27 +79,35 @@ def monitor_error(logits: torch.Tensor, y: torch.Tensor, mine: slice) -> float:
     return max(abs(float(difference)) for difference in differences)
 
 
-def main() -> None:
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
-    torch.set_num_threads(1)
-    rank, world = dist.get_rank(), dist.get_world_size()
-    x, y, weight = data()
+def errors_in(dtype: torch.dtype, rank: int, world: int) -> dict[str, float]:
+    x, y, weight = data(dtype)
     errors = {}
     for (name, loss), options, split in itertools.product(LOSSES.items(), ({}, {"per_output": True}), (shards, shards_with_an_empty_one)):
         mine = split(world)[rank]
-        single = model()
+        single = model(dtype)
         expected = loss(**options)(single(x), y, weight)
         expected.backward()
-        parallel = DistributedDataParallel(model())
+        parallel = DistributedDataParallel(model(dtype))
         value = loss(process_group=True, **options)(parallel(x[mine]), y[mine], weight[mine])
         value.backward()
         key = f"{name} {sorted(options)} {split.__name__}"
         errors[key] = max(worst(gradients(parallel), gradients(single)), abs(float(value.detach() - expected.detach())))
-        parallel = DistributedDataParallel(model())
+        parallel = DistributedDataParallel(model(dtype))
         batches = [tuple(part[mine][i : i + 3] for part in (x, y, weight)) for i in range(0, max(1, len(x[mine])), 3)]
         value = full_batch_backward(parallel, loss(process_group=dist.group.WORLD, **options), batches)
         errors[f"{key} micro-batches"] = max(worst(gradients(parallel), gradients(single)), abs(float(value - expected.detach())))
-    errors["monitor"] = max(monitor_error(model()(x).detach(), y, split(world)[rank]) for split in (shards, shards_with_an_empty_one))
+    logits = model(dtype)(x).detach()
+    errors["monitor"] = max(monitor_error(logits, y, split(world)[rank]) for split in (shards, shards_with_an_empty_one))
+    return errors
+
+
+def main() -> None:
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+    torch.set_num_threads(1)
+    rank, world = dist.get_rank(), dist.get_world_size()
+    errors = {}
+    for dtype in (torch.float64, torch.float32):
+        errors |= {f"{dtype} {key}": error for key, error in errors_in(dtype, rank, world).items()}
     labels = torch.arange(200) % 20 == 0
     sampler = StratifiedBatchSampler(labels, 16)
     seen = list(sampler)

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.skipif(not (dist.is_available() and dist.is_gloo_availa
 
 @pytest.mark.parametrize(("world", "without_torchmetrics"), [(2, ""), (4, "1")])
 def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
-    """Every loss; uneven shards; every positive on rank 0; a rank without examples; also micro-batches, the monitor and the sampler."""
+    """Every loss; uneven shards; every positive on rank 0; a rank without examples; also micro-batches, the monitor and the sampler.
+
+    Exact is what float64 shows. In float32 either side alone is up to 1e-6 away from that, which side and how far depends on the processor.
+    """
     result = tmp_path / "errors.json"
     environment = {
         **os.environ,
@@ -32,5 +35,6 @@ def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     errors = json.loads(result.read_text())
-    assert len(errors) == len(LOSSES) * 2 * 2 * 2 + 2
-    assert max(errors.values()) < 1e-6, errors
+    assert len(errors) == 2 * (len(LOSSES) * 2 * 2 * 2 + 1) + 1
+    assert max(errors.pop(key) for key in list(errors) if "float64" in key) < 1e-13
+    assert max(errors.values()) < 4e-6, errors
