@@ -87,7 +87,7 @@ def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
 def _tested(unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split: Split, seconds: float) -> Outcome:
     truth = y[split.test]
     predicted = np.asarray(model.predict(X[split.test]))
-    scores = _scores(model, X[split.test])
+    scores = how_positive(model, X[split.test])
     if scores is None:
         precision = None
     else:
@@ -117,7 +117,7 @@ def _place(unit: Unit, split: Split) -> tuple[str, str, int, int, int]:
     return unit.problem.name, unit.method.name, split.repetition, split.fold, len(split.train) + len(split.validation)
 
 
-def _scores(model: Any, X: NDArray[Any]) -> NDArray[Any] | None:
+def how_positive(model: Any, X: NDArray[Any]) -> NDArray[Any] | None:
     """How positive each row looks; None where the model does not say."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))
