@@ -17,10 +17,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from astralearn import cross_fitting
+from astralearn import cross_fitting, input_checks
 from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
 from astralearn.core import LOSSES, rebalanced_logit, threshold
 from astralearn.core.curve import LEAST_THRESHOLD, TINY, starting_slope
@@ -28,15 +27,12 @@ from astralearn.core.sigmoid import sigmoid
 from astralearn.cross_fitting import UNTRIED, Choice
 from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold
-from astralearn.engine.view import FAR, View
+from astralearn.engine.view import View
 from astralearn.left_whole import left_whole
-from astralearn.preparation import Part, Prepared, Rows, checked_splits, hold_out, prepare, prepare_many
+from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
     from astralearn.engine.training import Settings, Stack, Trained
-
-
-LEAST_SUM, LARGEST_SUM = 1e-15, 1e15  # of the weights of a class: float32 holds the squares and quotients of such sums
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -291,21 +287,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
         of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
-        splits = checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
-        lengths = {len(split) for split in splits}
-        if lengths not in ({2}, {3}):
-            raise ValueError(
-                "splits must all be (train, test) pairs or all (train, validation, test) triples of row indices; "
-                f"found lengths {sorted(lengths)}"
-            )
+        splits = input_checks.checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
         everything = clone(self)
         rows, labels = everything._checked(X, y, sample_weight)
         seeds = [self._draw_seed()] * len(splits)
         if random_states is not None:
-            if not hasattr(random_states, "__len__") or len(random_states) != len(splits):
-                raise ValueError(
-                    f"random_states must be a list of one seed per split, of which there are {len(splits)}; found {random_states!r:.80}"
-                )
+            input_checks.check_seeds(random_states, len(splits))
             seeds = [clone(self).set_params(random_state=state)._draw_seed() for state in random_states]
         models, parts = [], list[Part]()
         for i, split in enumerate(splits):
@@ -361,26 +348,22 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any, y: Any, sample_weight: Any, positive: Any = None) -> tuple[Rows, np.ndarray]:
         """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        try:
-            check_classification_targets(y)
-        except TypeError as error:  # it sorts them
-            kinds = sorted({type(label).__name__ for label in y.tolist()})
-            if kinds == ["bytes"]:
-                raise ValueError(f"y: {error}") from error
-            raise ValueError(f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}") from error
+        input_checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
             check_class_weight(self.class_weight, np.unique(y).tolist())
             for label in (label for label, cost in self.class_weight.items() if cost == 0 and self.loss == "bce"):
                 weight = np.where(y == label, 0.0, weight)
-        self._set_classes(y, weight, positive)
-        self._warn_of_small_weights(weight)
-        if not self.standardize and (reach := max(X.max(), -X.min())) > FAR:
-            warnings.warn(
-                f"with standardize=False, features beyond ±{FAR:.0e} are taken there; X reaches {reach:.3g}. Scale it.",
-                UserWarning,
-                stacklevel=4,
-            )
+        self.classes_, self.minority_class_ = input_checks.two_classes(y, weight, positive)
+        if self.alpha != 0:
+            input_checks.warn_of_small_weights(weight)
+        if not self.standardize:
+            input_checks.warn_of_far_features(X)
+        self._check_combinations()
+        return Rows(X, y == self.minority_class_, weight), y
+
+    def _check_combinations(self) -> None:
+        """Of parameters that are each right alone."""
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -388,17 +371,6 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if self.solver == "lbfgs" and (self.selection != "last" or self.sam_radius > 0 or self._positive_share() != 0.5):
             raise ValueError(
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
-            )
-        return Rows(X, y == self.minority_class_, weight), y
-
-    def _warn_of_small_weights(self, weight: np.ndarray) -> None:
-        n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
-        if self.alpha != 0 and total < n_rows / 10:
-            warnings.warn(
-                f"sample_weight sums to {total:.3g} for {n_rows} rows; alpha is shared out over that sum, so L2 is "
-                f"{n_rows / total:.3g} times as strong as with weights of 1. Scale the weights to a mean of 1, or lower alpha.",
-                UserWarning,
-                stacklevel=5,
             )
 
     def _checked_validation(self, validation: Sequence[Any]) -> Rows:
@@ -412,33 +384,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if unknown:
             raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}")
         weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-        _check_sums(y, weight, "the weights in validation")
+        input_checks.check_sums(y, weight, "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
-
-    def _set_classes(self, y: np.ndarray, weight: np.ndarray, positive: Any = None) -> None:
-        self.classes_, counts = np.unique(y[weight > 0], return_counts=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. y has {len(self.classes_)} classes: pick two of them, or wrap the classifier in "
-                "sklearn.multiclass.OneVsRestClassifier."
-            )
-        if len(self.classes_) < 2:
-            found = f"one class only: {self.classes_.tolist()}" if len(self.classes_) else "none with weight"
-            raise ValueError(f"y must contain two classes to tell apart; found {found}")
-        _check_sums(y, weight, "sample_weight")
-        if positive is not None and positive not in self.classes_.tolist():
-            raise ValueError(
-                f"warm_start=True goes on with networks that tell {positive} from the rest, which y no longer has; found "
-                f"{self.classes_.tolist()}. Set warm_start=False to start anew."
-            )
-        self.minority_class_ = self.classes_[0 if counts[0] < counts[1] else 1] if positive is None else positive
 
     def _remember_input(self, checked: Any, y: np.ndarray, weight: np.ndarray) -> None:
         """What `_checked` sets, for a part of rows that another classifier has checked."""
         self.n_features_in_ = checked.n_features_in_
         if hasattr(checked, "feature_names_in_"):
             self.feature_names_in_ = checked.feature_names_in_
-        self._set_classes(y, weight)
+        self.classes_, self.minority_class_ = input_checks.two_classes(y, weight)
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -716,17 +670,6 @@ def _threads(n_jobs: int | None) -> int:
 
 def _described(n: int, architecture: Architecture) -> str:
     return f"{n} of {architecture.n_features} inputs and {architecture.hidden} hidden units"
-
-
-def _check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
-    for label in np.unique(y[weight > 0]).tolist():
-        with np.errstate(over="ignore"):
-            total = float(weight[y == label].sum())
-        if not LEAST_SUM <= total <= LARGEST_SUM:
-            raise ValueError(
-                f"{name} must add up to {LEAST_SUM} at least and {LARGEST_SUM} at most in each class, or it is lost in float32; found "
-                f"{total:.3g} for class {label!r}. Scale the weights to a mean of 1."
-            )
 
 
 def _check_both_classes(held_out: list[Fold], selection: str) -> None:
