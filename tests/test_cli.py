@@ -40,7 +40,7 @@ def cheap(monkeypatch):
 @pytest.fixture
 def no_figures(monkeypatch):
     """They take most of a cheap comparison's time."""
-    monkeypatch.setattr(report, "write_figures", lambda out, study, problem, methods: [])
+    monkeypatch.setattr("astralearn.report.artefacts.write_figures", lambda out, study, problem, methods: [])
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_an_interruption_while_files_are_written_shows_the_table_and_says_how_to
     def interrupted(out, study, problem, methods):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(report, "write_figures", interrupted)
+    monkeypatch.setattr("astralearn.report.artefacts.write_figures", interrupted)
     with pytest.raises(SystemExit) as stopped:
         ran(capsys, "compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out")
     assert stopped.value.code == 130
@@ -243,15 +243,6 @@ def test_methods_of_an_earlier_run_with_other_settings_are_named(no_figures, tab
     said = "BCE is of an earlier run, with seconds=2e-05; this one has seconds=0.0003."
     assert said in " ".join(other.split())
     assert said in (tmp_path / "out" / "report.md").read_text()
-
-
-def test_versions_of_every_run_are_reported(cheap, no_figures, table, tmp_path, capsys, monkeypatch):
-    arguments = ["compare", table, "--target", "fraud", "--jobs", 1, "--repetitions", 1, "--out", tmp_path / "out"]
-    for name, version in (("BCE", "1.0"), ("GMN", "2.0")):
-        monkeypatch.setattr(methods, "choose", lambda names, epochs=None, name=name: Choice([Method(name, Nearest())], []))
-        monkeypatch.setattr(sys.modules["astralearn.study.run"], "versions", lambda version=version: {"python": "3", "numpy": version})
-        assert ran(capsys, *arguments)[0] == 0
-    assert "numpy 1.0 and 2.0, python 3\n" in (tmp_path / "out" / "report.md").read_text()
 
 
 def test_no_method_left_names_what_is_missing(table, capsys, monkeypatch):

@@ -24,7 +24,11 @@ def test_no_framework_is_imported():
     assert frameworks_after("import astralearn; astralearn.astra(0.0, 2.0)") == ""
 
 
-def test_the_test_above_can_fail():
+def test_jax_is_imported_when_a_fit_starts():
+    assert not {"jax", "optax"} & set(frameworks_after("import astralearn; astralearn.ASTraClassifier()").split())
+
+
+def test_the_tests_above_can_fail():
     assert "sklearn" in frameworks_after("import astralearn, sklearn").split()
 
 

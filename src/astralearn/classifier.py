@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import joblib
 import numpy as np
-from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from astralearn import cross_fitting
+from astralearn import input_checks
 from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
-from astralearn.core import LOSSES, rebalanced_logit, threshold
-from astralearn.core.curve import LEAST_THRESHOLD, TINY, starting_slope
+from astralearn.core import LOSSES, threshold
+from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.sigmoid import sigmoid
-from astralearn.cross_fitting import UNTRIED, Choice
-from astralearn.engine.network import BLOCK, Architecture, initialise, predict_logits
-from astralearn.engine.rows import Fold
-from astralearn.engine.view import FAR, View
+from astralearn.cross_fitting import Choice
+from astralearn.engine.network import Architecture
+from astralearn.engine.view import View
 from astralearn.left_whole import left_whole
-from astralearn.preparation import Part, Prepared, Rows, checked_splits, hold_out, prepare, prepare_many
+from astralearn.prediction import averaged, prior_shift
+from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
-    from astralearn.engine.training import Settings, Stack, Trained
-
-
-LEAST_SUM, LARGEST_SUM = 1e-15, 1e15  # of the weights of a class: float32 holds the squares and quotients of such sums
+    from astralearn.fitting import Fitted
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -261,19 +253,19 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         where anything else goes wrong, it is left as it was.
         """
         with left_whole(self):
-            earlier = self._earlier() if self.warm_start else None
-            rows, labels = self._checked(X, y, sample_weight, None if earlier is None else earlier.positive)
-            states = None if earlier is None else self._resumed(earlier)
+            earlier = getattr(self, "_state", None) if self.warm_start else None
+            rows, labels = self._checked(X, y, sample_weight, self.minority_class_ if earlier else None)
+            if earlier:
+                self._check_warm_start(len(earlier))
             seed = self._draw_seed()
             held_out = None if validation is None else self._checked_validation(validation)
-            prepared = self._prepared(rows, held_out, seed, None if earlier is None else earlier.view)
-            costs = self._costs(labels, rows.weight)
-            trained, choices = self._train([prepared], [costs], [seed], states)
-            if trained.interrupted and not trained.n_epochs[: self.n_estimators].any():
+            prepared = self._prepared(rows, held_out, seed, self._view() if earlier else None)
+            (fitted,) = self._fit_parts([prepared], [self._costs(labels, rows.weight)], [seed], earlier)
+            if fitted.interrupted and fitted.n_iter == 0:
                 raise KeyboardInterrupt("nothing had been learned yet")
-            self._keep(prepared, trained, 0, choices[0] if choices else None)
-        if trained.interrupted:
-            place = f"epoch {self.n_iter_} of " + (str(self.epochs) if choices else "the trials that choose alpha and margin")
+            self._keep(prepared, fitted)
+        if fitted.interrupted:
+            place = f"epoch {self.n_iter_} of " + ("the trials that choose alpha and margin" if fitted.states is None else str(self.epochs))
             warnings.warn(
                 f"fit was interrupted at {place}; the classifier is fitted with what it had learned by then",
                 ConvergenceWarning,
@@ -291,30 +283,22 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
         of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
-        splits = checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
-        lengths = {len(split) for split in splits}
-        if lengths not in ({2}, {3}):
-            raise ValueError(
-                "splits must all be (train, test) pairs or all (train, validation, test) triples of row indices; "
-                f"found lengths {sorted(lengths)}"
-            )
+        splits = input_checks.checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
         everything = clone(self)
         rows, labels = everything._checked(X, y, sample_weight)
-        seeds = [self._draw_seed()] * len(splits)
+        seed = self._draw_seed()
+        models = [clone(self) for _ in splits]
         if random_states is not None:
-            if not hasattr(random_states, "__len__") or len(random_states) != len(splits):
-                raise ValueError(
-                    f"random_states must be a list of one seed per split, of which there are {len(splits)}; found {random_states!r:.80}"
-                )
-            seeds = [clone(self).set_params(random_state=state)._draw_seed() for state in random_states]
-        models, parts = [], list[Part]()
-        for i, split in enumerate(splits):
-            model = clone(self) if random_states is None else clone(self).set_params(random_state=random_states[i])
+            input_checks.check_seeds(random_states, len(splits))
+            models = [model.set_params(random_state=state) for model, state in zip(models, random_states, strict=True)]
+        seeds = [seed if random_states is None else model._draw_seed() for model in models]
+        parts, costs = list[Part](), list[Costs]()
+        for i, (model, split) in enumerate(zip(models, splits, strict=True)):
+            train, *held_out = split[:-1]
             try:
-                model._remember_input(everything, labels[split[0]], rows.weight[split[0]])
+                model._remember_input(everything, labels[train], rows.weight[train])
             except ValueError as error:
                 raise ValueError(f"splits[{i}]: {error}; StratifiedKFold keeps both classes in every split") from error
-            train, *held_out = split[:-1]
             inverted = model.minority_class_ != everything.minority_class_
             if inverted and everything._positive_share() != 0.5:
                 raise ValueError(
@@ -322,14 +306,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                     "class_weight does not go with: fit such a split on its own"
                 )
             parts.append(self._part(rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted))
-            models.append(model)
+            costs.append(model._costs(labels[train], rows.weight[train]))
         prepared = prepare_many(rows, parts, **self._asked_view())
-        costs = [model._costs(labels[split[0]], rows.weight[split[0]]) for model, split in zip(models, splits, strict=True)]
-        trained, choices = everything._train(prepared, costs, seeds, None)
-        if trained.interrupted:
+        fits = everything._fit_parts(prepared, costs, seeds)
+        if fits[0].interrupted:
             raise KeyboardInterrupt
-        for i, model in enumerate(models):
-            model._keep(prepared[i], trained, i * self.n_estimators, choices[i])
+        for model, of_part, fitted in zip(models, prepared, fits, strict=True):
+            model._keep(of_part, fitted)
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -361,26 +344,22 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any, y: Any, sample_weight: Any, positive: Any = None) -> tuple[Rows, np.ndarray]:
         """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        try:
-            check_classification_targets(y)
-        except TypeError as error:  # it sorts them
-            kinds = sorted({type(label).__name__ for label in y.tolist()})
-            if kinds == ["bytes"]:
-                raise ValueError(f"y: {error}") from error
-            raise ValueError(f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}") from error
+        input_checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
             check_class_weight(self.class_weight, np.unique(y).tolist())
             for label in (label for label, cost in self.class_weight.items() if cost == 0 and self.loss == "bce"):
                 weight = np.where(y == label, 0.0, weight)
-        self._set_classes(y, weight, positive)
-        self._warn_of_small_weights(weight)
-        if not self.standardize and (reach := max(X.max(), -X.min())) > FAR:
-            warnings.warn(
-                f"with standardize=False, features beyond ±{FAR:.0e} are taken there; X reaches {reach:.3g}. Scale it.",
-                UserWarning,
-                stacklevel=4,
-            )
+        self.classes_, self.minority_class_ = input_checks.two_classes(y, weight, positive)
+        if self.alpha != 0:
+            input_checks.warn_of_small_weights(weight)
+        if not self.standardize:
+            input_checks.warn_of_far_features(X)
+        self._check_combinations()
+        return Rows(X, y == self.minority_class_, weight), y
+
+    def _check_combinations(self) -> None:
+        """Of parameters that are each right alone."""
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
         if self.selection != "last" and self._burn_in() >= self.epochs:
@@ -388,17 +367,6 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if self.solver == "lbfgs" and (self.selection != "last" or self.sam_radius > 0 or self._positive_share() != 0.5):
             raise ValueError(
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
-            )
-        return Rows(X, y == self.minority_class_, weight), y
-
-    def _warn_of_small_weights(self, weight: np.ndarray) -> None:
-        n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
-        if self.alpha != 0 and total < n_rows / 10:
-            warnings.warn(
-                f"sample_weight sums to {total:.3g} for {n_rows} rows; alpha is shared out over that sum, so L2 is "
-                f"{n_rows / total:.3g} times as strong as with weights of 1. Scale the weights to a mean of 1, or lower alpha.",
-                UserWarning,
-                stacklevel=5,
             )
 
     def _checked_validation(self, validation: Sequence[Any]) -> Rows:
@@ -412,33 +380,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if unknown:
             raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}")
         weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-        _check_sums(y, weight, "the weights in validation")
+        input_checks.check_sums(y, weight, "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
-
-    def _set_classes(self, y: np.ndarray, weight: np.ndarray, positive: Any = None) -> None:
-        self.classes_, counts = np.unique(y[weight > 0], return_counts=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. y has {len(self.classes_)} classes: pick two of them, or wrap the classifier in "
-                "sklearn.multiclass.OneVsRestClassifier."
-            )
-        if len(self.classes_) < 2:
-            found = f"one class only: {self.classes_.tolist()}" if len(self.classes_) else "none with weight"
-            raise ValueError(f"y must contain two classes to tell apart; found {found}")
-        _check_sums(y, weight, "sample_weight")
-        if positive is not None and positive not in self.classes_.tolist():
-            raise ValueError(
-                f"warm_start=True goes on with networks that tell {positive} from the rest, which y no longer has; found "
-                f"{self.classes_.tolist()}. Set warm_start=False to start anew."
-            )
-        self.minority_class_ = self.classes_[0 if counts[0] < counts[1] else 1] if positive is None else positive
 
     def _remember_input(self, checked: Any, y: np.ndarray, weight: np.ndarray) -> None:
         """What `_checked` sets, for a part of rows that another classifier has checked."""
         self.n_features_in_ = checked.n_features_in_
         if hasattr(checked, "feature_names_in_"):
             self.feature_names_in_ = checked.feature_names_in_
-        self._set_classes(y, weight)
+        self.classes_, self.minority_class_ = input_checks.two_classes(y, weight)
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -476,30 +426,22 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         first, last = self.classes_.tolist()
         return (first, last) if self._minority_is_last() else (last, first)
 
-    def _earlier(self) -> _Earlier | None:
-        """Where the last fit stood, if there was one."""
-        states = getattr(self, "_state", None)
-        return None if states is None else _Earlier(self.minority_class_, self._view(), self._asked, self.hidden_layer_sizes_, states)
-
-    def _resumed(self, earlier: _Earlier) -> list[dict[str, np.ndarray]]:
-        """Its networks; what it selected is forgotten, for the validation rows may be others now."""
-        if self._asked_view() != earlier.asked:
+    def _check_warm_start(self, n_networks: int) -> None:
+        """Whether the last fit's networks are what is asked for now."""
+        if self._asked_view() != self._asked:
             raise ValueError(
                 "warm_start=True goes on with networks that know rows as standardize, clip and distance made them in the last fit, "
-                f"{(*earlier.asked.values(),)}; found {(*self._asked_view().values(),)}. Set warm_start=False to start anew."
+                f"{(*self._asked.values(),)}; found {(*self._asked_view().values(),)}. Set warm_start=False to start anew."
             )
-        n_inputs = self.n_features_in_ + (earlier.view.root is not None)
+        view = self._view()
+        n_inputs = self.n_features_in_ + (view.root is not None)
         now = self.n_estimators, self._architecture(n_inputs)
-        then = len(earlier.states), Architecture(earlier.view.n_inputs, earlier.hidden)
+        then = n_networks, Architecture(view.n_inputs, self.hidden_layer_sizes_)
         if now != then:
             raise ValueError(
                 f"warm_start=True goes on with the networks of the last fit, {_described(*then)}; n_estimators, hidden_layer_sizes and the "
                 f"features of X now ask for {_described(*now)}. Set warm_start=False to start anew."
             )
-        return [
-            {**state, "best_score": np.full_like(state["best_score"], np.inf), "best_epoch": np.full_like(state["best_epoch"], -1)}
-            for state in earlier.states
-        ]
 
     def _burn_in(self) -> int:
         return self.epochs // 10 if self.burn_in is None else self.burn_in
@@ -512,88 +454,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"hidden_layer_sizes must be positive integers; found {self.hidden_layer_sizes!r}")
         return Architecture(n_inputs, tuple(sizes.tolist()))
 
-    def _slope_max(self, rows: Fold) -> float:
-        """(n₀/n₁)^slope_limit, at least 1."""
-        if self.slope_limit is None:
-            return math.inf
-        negatives, positives = (rows.weight[rows.y == label].sum() for label in (0, 1))
-        return float(max(negatives / max(positives, TINY), 1.0) ** self.slope_limit)
-
-    def _train(
-        self, parts: list[Prepared], costs: list[Costs], seeds: list[int], states: list[dict[str, np.ndarray]] | None
-    ) -> tuple[Trained, list[Choice]]:
-        """The networks of every part, one part after the other, and what was chosen for each; after Ctrl-C among the trials, some of
-        theirs and nothing."""
-        from astralearn.engine.training import compiling
-
-        held_out = [cost.on(part.held_out) for part, cost in zip(parts, costs, strict=True) if part.held_out is not None]
-        if self.selection != "last":
-            _check_both_classes(held_out, self.selection)
-        stack = self._stack(
-            [(part.train, cost) for part, cost in zip(parts, costs, strict=True)],
-            [i for i in range(len(parts)) for _ in range(self.n_estimators)],
-            [[seed, k] for seed in seeds for k in range(self.n_estimators)],
-            validation=held_out or None,
-            states=states,
-        )
-        if states is not None:
-            choices = [Choice(*self._chosen)] * len(parts)
-        elif self.alpha != "auto" and (self.margin != "auto" or not self._has_slope()):
-            choices = [UNTRIED] * len(parts)
-        else:
-            choices = []
-            with compiling(stack, self._settings()):
-                for part, cost, seed in zip(parts, costs, seeds, strict=True):
-                    choice = self._choose(part.train, cost, seed)
-                    if not isinstance(choice, Choice):
-                        return choice, []
-                    choices.append(choice)
-        alphas = np.repeat([self._given(choice).alpha for choice in choices], self.n_estimators)
-        return self._run(replace(stack, alpha=alphas), self._settings()), choices
-
-    def _has_slope(self) -> bool:
-        return self.activation == "astra" and self.slope_limit != 0
-
-    def _given(self, choice: Choice) -> Choice:
-        """The choice, but for what the caller settled."""
-        alpha = choice.alpha if self.alpha == "auto" else float(self.alpha)
-        if self.margin != "auto":
-            return Choice(alpha, float(self.margin))
-        return Choice(alpha, choice.margin if self._has_slope() else 0.0)
-
-    def _choose(self, fold: Fold, cost: Costs, seed: int) -> Choice | Trained:
-        """What rows left out ask for; after Ctrl-C, the networks under the first alpha that were to judge them."""
-        alphas = cross_fitting.ALPHAS if self.alpha == "auto" else (float(self.alpha),)
-        trials = cross_fitting.trials(fold, seed)
-        n = len(trials)
-        if n == 0:
-            return UNTRIED
-        stack = self._stack(
-            [(trial.train, cost) for trial in trials], [*range(n)] * len(alphas), [[seed, k, 0] for k in range(n)] * len(alphas)
-        )
-        trained = self._run(
-            replace(stack, alpha=np.repeat(alphas, n)),
-            replace(self._settings(), epochs=max(1, self.epochs // 2), selection="last"),
-            "trials",
-        )
-        if trained.interrupted:
-            return trained.first(n)
-        rows = [trial.left_out for trial in trials]
-        starts = range(0, n * len(alphas), n)
-        judged = [np.concatenate([self._judged(of, trained, start + k) for k, of in enumerate(rows)]) for start in starts]
-        slopes = [_mean_slope(trained.slope[start : start + n]) if self._has_slope() else 1.0 for start in starts]
-        y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
-        return cross_fitting.choice(alphas, judged, slopes, y, weight)
-
-    def _judged(self, rows: Fold, trained: Trained, k: int) -> np.ndarray:
-        """g of the k-th network alone."""
-        x = predict_logits(trained.parameters[k : k + 1], self._architecture(rows.view.n_inputs), rows.X, rows.view)[0]
-        return np.asarray(rebalanced_logit(x, trained.slope[k].astype(x.dtype), xp=np)) if self.activation == "astra" else x
-
-    def _settings(self) -> Settings:
+    def _fit_parts(
+        self, parts: list[Prepared], costs: list[Costs], seeds: list[int], earlier: list[dict[str, np.ndarray]] | None = None
+    ) -> list[Fitted]:
+        """The networks of each part. earlier: where they stood, if they are to go on."""
         from astralearn.engine.training import Settings
+        from astralearn.fitting import Case, Recipe, fit_networks
 
-        return Settings(
+        architecture = self._architecture(parts[0].train.view.n_inputs)
+        settings = Settings(
             loss=self.loss,
             astra=self.activation == "astra",
             selection=self.selection,
@@ -607,65 +476,39 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             sam_radius=self.sam_radius,
             positive_share=self._positive_share(),
         )
-
-    def _stack(
-        self,
-        folds: list[tuple[Fold, Costs]],
-        fold_of: list[int],
-        seeds: list[list[int]],
-        *,
-        validation: list[Fold] | None = None,
-        states: list[dict[str, np.ndarray]] | None = None,
-    ) -> Stack:
-        """Networks on folds at their costs: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
-        from astralearn.engine.training import Stack, State
-
-        architecture = self._architecture(folds[0][0].view.n_inputs)
-        return Stack(
+        recipe = Recipe(
+            settings,
             architecture,
-            [cost.on(fold) for fold, cost in folds],
-            fold_of,
-            np.stack([initialise(architecture, np.random.default_rng(seed)) for seed in seeds]),
-            np.full(len(fold_of), starting_slope(self.tau_init)),
-            slope_max=np.asarray([self._slope_max(fold) for fold, _ in folds])[fold_of],
-            validation=validation,
-            states=None if states is None else [State(**state) for state in states],
+            self.n_estimators,
+            tau_init=self.tau_init,
+            slope_limit=self.slope_limit,
+            alpha=self.alpha,
+            margin=self.margin,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
+        before = (earlier, Choice(*self._chosen)) if earlier else ()
+        return fit_networks([Case(*of_part, *before) for of_part in zip(parts, costs, seeds, strict=True)], recipe)
 
-    def _run(self, stack: Stack, settings: Settings, label: str = "epoch") -> Trained:
-        from astralearn.engine.training import train
-        from astralearn.progress import bar
-
-        with bar(self.verbose, settings.epochs, label) as progress:
-            return train(stack, settings, n_jobs=_threads(self.n_jobs), progress=progress)
-
-    def _keep(self, prepared: Prepared, trained: Trained, start: int, choice: Choice | None) -> None:
-        """Fitted state from the networks start … start + n_estimators of the stack; choice: None where they are of interrupted trials."""
-        stack = slice(start, start + self.n_estimators)
-        # After Ctrl-C, networks that had not begun are left out; without it, those that L-BFGS could not better stay as they began.
-        kept = (trained.n_epochs[stack] > 0) | (not trained.interrupted)
-        coefs = trained.parameters[stack][kept]
-        if not np.isfinite(coefs).all():
+    def _keep(self, prepared: Prepared, fitted: Fitted) -> None:
+        if not np.isfinite(fitted.coefs).all():
             raise ValueError(
                 f"training ended with coefficients that are not finite: learning_rate={self.learning_rate}, alpha={self.alpha}, "
                 f"sam_radius={self.sam_radius}, sample_weight or class_weight is too large"
             )
-        self.coefs_ = coefs
-        self.hidden_layer_sizes_ = self._architecture(prepared.train.view.n_inputs).hidden
-        self.slope_ = trained.slope[stack][kept] if self.activation == "astra" else np.ones(len(coefs), np.float32)
-        self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
-        self._chosen = tuple(choice or UNTRIED)  # what a warm start takes, whatever is given now
-        self.alpha_, self.margin_ = self._given(choice or UNTRIED)
-        self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = prepared.train.view
-        self._asked = self._asked_view()
-        self.n_iter_ = int(trained.n_epochs[stack].max())
-        histories = [history for history in trained.history[stack] if history]
-        length = min((len(history["epoch"]) for history in histories), default=0)
-        names = histories[0] if histories else ()
-        self.history_ = {name: np.mean([history[name][:length] for history in histories], axis=0) for name in names}
         fold = prepared.train
-        self.prior_shift_ = _prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
-        self._state = None if choice is None else [state._asdict() for state in trained.states[stack]]
+        self.coefs_ = fitted.coefs
+        self.hidden_layer_sizes_ = self._architecture(fold.view.n_inputs).hidden
+        self.slope_ = fitted.slope
+        self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
+        self._chosen = tuple(fitted.chosen)
+        self.alpha_, self.margin_ = fitted.settled
+        self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = fold.view
+        self._asked = self._asked_view()
+        self.n_iter_ = fitted.n_iter
+        self.history_ = fitted.history
+        self.prior_shift_ = prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
+        self._state = fitted.states
 
     def _minority_is_last(self) -> bool:
         return bool(self.minority_class_ == self.classes_[1])
@@ -679,69 +522,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
 
     def _average(self, X: np.ndarray) -> np.ndarray:
-        """g at the networks' mean logit and mean slope, less the margin: the minority above 0."""
-        view = self._view()
-        architecture = Architecture(view.n_inputs, self.hidden_layer_sizes_)
-        b = np.asarray(_mean_slope(self.slope_), X.dtype)
-        g = np.empty(len(X), X.dtype)
-        for start in range(0, len(X), BLOCK):  # the warp's temporaries, for all rows at once, would outweigh the rows
-            x = predict_logits(self.coefs_, architecture, X[start : start + BLOCK], view)
-            g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np) - self.margin_
-        return g
-
-
-def _mean_slope(slopes: np.ndarray) -> float:
-    """Their geometric mean."""
-    return float(np.exp(np.mean(np.log(slopes))))
-
-
-class _Earlier(NamedTuple):
-    """A fit to go on from."""
-
-    positive: Any
-    view: View
-    asked: dict[str, Any]  # how the view was asked for
-    hidden: tuple[int, ...]
-    states: list[dict[str, np.ndarray]]
-
-
-def _threads(n_jobs: int | None) -> int:
-    """How many threads n_jobs means here. joblib's own answer is about processes, and warns where there may be none."""
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; None or -1 takes all cores")
-    if n_jobs is None:
-        n_jobs = -1 if multiprocessing.parent_process() is None else 1
-    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
+        """g of the averaged network, less the margin: the minority above 0."""
+        return averaged(X, self.coefs_, self.hidden_layer_sizes_, self.slope_, self._view()) - self.margin_
 
 
 def _described(n: int, architecture: Architecture) -> str:
     return f"{n} of {architecture.n_features} inputs and {architecture.hidden} hidden units"
-
-
-def _check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
-    for label in np.unique(y[weight > 0]).tolist():
-        with np.errstate(over="ignore"):
-            total = float(weight[y == label].sum())
-        if not LEAST_SUM <= total <= LARGEST_SUM:
-            raise ValueError(
-                f"{name} must add up to {LEAST_SUM} at least and {LARGEST_SUM} at most in each class, or it is lost in float32; found "
-                f"{total:.3g} for class {label!r}. Scale the weights to a mean of 1."
-            )
-
-
-def _check_both_classes(held_out: list[Fold], selection: str) -> None:
-    for name, label in (("majority", 0), ("minority", 1)):
-        if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
-            raise ValueError(f'selection="{selection}" needs validation rows of both classes; found none of the {name}')
-
-
-def _prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
-    """The c for which the weighted mean of σ(g − c), which falls as c rises, is the prior, in (0, 1)."""
-
-    def excess(c: float) -> float:
-        return float(np.average(sigmoid(g - c, np), weights=weight)) - prior
-
-    g = g.astype(np.float64)
-    prior = min(max(prior, TINY), float(np.nextafter(1.0, 0.0)))  # where one class outweighs the other beyond rounding
-    reach = 50.0 - math.log(prior) + 1e-9 * float(np.abs(g).max())  # σ(−reach) is below any prior, also where rounding swallows 50
-    return float(brentq(excess, float(g.min()) - reach, float(g.max()) + reach, maxiter=1_000))

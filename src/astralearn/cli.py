@@ -176,8 +176,10 @@ def _check(options: argparse.Namespace) -> None:
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from astralearn.methods import NAMES, choose
     from astralearn.report import comparison_table, one_line
+    from astralearn.report.artefacts import write_everything
     from astralearn.study import Plan, by_method, every_method, recommend
     from astralearn.study.encoding import described
+    from astralearn.study.store import delete
 
     _check(options)
     for name, value, least in (("--epochs", options.epochs, 1), ("--repetitions", options.repetitions, 1), ("--folds", options.folds, 2)):
@@ -205,18 +207,19 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     advice = recommend(by_method(records, problem.name))
     if not is_kept:
         _show(console, table, [str(advice)] if advice else [])
-        _delete(path)
+        delete(path)
         return 0
     table = replace(table, notes=[*table.notes, *_other_settings(path, plan, records, options.epochs)])
     with _shown_in_any_case(console, table, [str(advice)] if advice else []) as said:
         sentences = list(advice.sentences) if advice else []
-        said.append(_write(options.out, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, path, problem.name))
+        said.append(write_everything(path, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, problem.name))
     return 0
 
 
 def _reproduce(options: argparse.Namespace, console: Console) -> int:
     from astralearn.methods import paper_ladder
     from astralearn.report import data_table, recommendations, results_table
+    from astralearn.report.artefacts import write_everything
     from astralearn.study import Plan, every_problem
     from astralearn.study.paper import PROTOCOL, QUICK, TABLE_2
 
@@ -242,7 +245,7 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
     names, advice = list(at_hand), [*recommendations(records), *lost]
     shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
     with _shown_in_any_case(console, second, advice) as said:
-        said.append(_write(out, "Reproduction", {"table-1": first, "table-2": second}, advice, records, path, shown))
+        said.append(write_everything(path, "Reproduction", {"table-1": first, "table-2": second}, advice, records, shown))
     return 0
 
 
@@ -382,34 +385,3 @@ def _say_kept(what: str, plan: Plan, path: Path) -> None:
 
     done, total = kept(plan, path)
     print(f"\nastralearn: {what}. {done} of {total} folds are kept in {path}.", file=sys.stderr)
-
-
-def _write(
-    out: Path, title: str, tables: dict[str, Table], sentences: list[str], records: Sequence[Record], path: Path, problem: str
-) -> str:
-    """Every artefact. Returns what was written, in words."""
-    from astralearn.report import write_figures, write_records, write_report, write_tables
-    from astralearn.study import LADDER, read_sessions
-    from astralearn.study.store import writing
-
-    said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {STUDY_FILE}"
-    with writing(out):
-        write_tables(out, tables)
-        write_records(out, records)
-        write_report(out, title, list(tables.values()), sentences, _versions(read_sessions(path)))
-        try:
-            write_figures(out, path, problem, LADDER)
-        except ImportError as error:
-            return f"{said}; {error}"
-    return f"{said}, figures (PNG, SVG)"
-
-
-def _versions(sessions: Sequence[tuple[str, dict[str, str]]]) -> dict[str, str]:
-    """Of everything that a run on the file had; where runs differ, of each."""
-    names = dict.fromkeys(name for _, versions in sessions for name in versions)
-    return {name: " and ".join(dict.fromkeys(versions[name] for _, versions in sessions if name in versions)) for name in names}
-
-
-def _delete(path: Path) -> None:
-    for ending in ("", "-wal", "-shm", ".lock"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -76,34 +76,6 @@ def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, clip: 
         held_out = None if part.held_out is None else Fold(distinct.X, y, weights(part.held_out), view)
         prepared.append(Prepared(Fold(distinct.X, y, weight, view), held_out))
     return prepared
-
-
-def checked_splits(splits: Iterable[Sequence[Any]], n_rows: int | None) -> list[tuple[np.ndarray, ...]]:
-    """Tuples of row indices. n_rows: None where the labels do not say, which are then refused themselves."""
-    if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
-        raise ValueError(f"splits must be (train, test) pairs of row indices, as a splitter's split(X, y) gives them; found {splits!r:.80}")
-    checked = []
-    for i, split in enumerate(splits):
-        if not isinstance(split, (tuple, list)):
-            raise ValueError(f"splits[{i}] must be a (train, test) pair or a (train, validation, test) triple; found {split!r:.80}")
-        checked.append(tuple(_indices(part, n_rows, f"splits[{i}]") for part in split))
-    return checked
-
-
-def _indices(rows: Any, n_rows: int | None, name: str) -> np.ndarray:
-    """Row indices, from indices or a mask."""
-    rows = np.asarray(rows)
-    if rows.size == 0:
-        return np.empty(0, int)
-    if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise ValueError(f"{name} must hold row indices or masks, 1-dimensional; found {rows.dtype} of shape {rows.shape}")
-    if rows.dtype.kind == "b":
-        if n_rows is not None and len(rows) != n_rows:
-            raise ValueError(f"{name} must hold masks of {n_rows} rows; found one of {len(rows)}")
-        return np.flatnonzero(rows)
-    if n_rows is not None and (rows.max() >= n_rows or rows.min() < -n_rows):
-        raise ValueError(f"{name} must hold indices of {n_rows} rows; found {rows.max() if rows.max() >= n_rows else rows.min()}")
-    return rows
 
 
 def hold_out(positive: np.ndarray, fraction: float, seed: int) -> np.ndarray:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from astralearn.report import Table, write_figures, write_records, write_report, write_tables
+from astralearn.report.artefacts import write_everything
 from astralearn.study import Record
 from astralearn.study.record import Outcome
 from astralearn.study.store import Store
@@ -44,3 +45,13 @@ def test_figures(tmp_path):
     with_history = write_figures(tmp_path / "a", tmp_path / "study.sqlite", "p", ["BCE"])
     assert sorted(path.name for path in with_history) == [f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")]
     assert len(write_figures(tmp_path / "b", tmp_path / "study.sqlite", "other", ["BCE"])) == 6
+
+
+def test_versions_of_every_run_are_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr("astralearn.report.artefacts.write_figures", lambda *_: [])
+    with Store(tmp_path / "study.sqlite") as store:
+        store.begin_session("yesterday", {"python": "3", "numpy": "1.0"})
+        store.begin_session("today", {"python": "3", "numpy": "2.0"})
+    said = write_everything(tmp_path / "study.sqlite", "Comparison", {"table-1": TABLE}, [], [RECORD], "p")
+    assert said == f"Written to {tmp_path}: report.md, tables (Markdown, CSV, LaTeX), records.csv and study.sqlite, figures (PNG, SVG)"
+    assert "numpy 1.0 and 2.0, python 3\n" in (tmp_path / "report.md").read_text()

@@ -21,7 +21,7 @@ from astralearn.study import (
     read_sessions,
 )
 from astralearn.study.record import Outcome, Record
-from astralearn.study.store import Store, _read_only
+from astralearn.study.store import Store, _read_only, delete
 
 
 def record(method="m", fold=0, **changes):
@@ -51,6 +51,14 @@ def test_a_unit_is_written_whole_or_not_at_all(tmp_path):
         with pytest.raises(sqlite3.IntegrityError):
             store.add([Outcome(record(), {}), Outcome(record(fold=1, tn=None), {})])
         assert store.finished() == set()
+
+
+def test_nothing_is_left_of_a_study_that_is_deleted(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.add([Outcome(record(), HISTORY)])
+    delete(tmp_path / "s.sqlite")
+    delete(tmp_path / "s.sqlite")  # nor is anything missed
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_wal(tmp_path):

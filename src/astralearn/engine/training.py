@@ -84,9 +84,8 @@ class Trained:
     states: list[State]
     interrupted: bool
 
-    def first(self, n: int) -> Trained:
-        """The first n networks."""
-        return replace(self, **{of.name: getattr(self, of.name)[:n] for of in fields(self) if of.name != "interrupted"})
+    def take(self, networks: slice) -> Trained:
+        return replace(self, **{of.name: getattr(self, of.name)[networks] for of in fields(self) if of.name != "interrupted"})
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,31 @@ from dataclasses import fields
 from pathlib import Path
 
 from astralearn.report.tables import Table, markdown, to_csv, to_latex, to_markdown
-from astralearn.study import Record, read_histories
+from astralearn.study import LADDER, Record, read_histories, read_sessions
+from astralearn.study.store import writing
+
+
+def write_everything(
+    study: Path, title: str, tables: Mapping[str, Table], sentences: Sequence[str], records: Sequence[Record], problem: str
+) -> str:
+    """Into the folder of the study's file; figure 4 is of `problem`. Returns what was written, in words; StudyError where it cannot be."""
+    out = study.parent
+    said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {study.name}"
+    with writing(out):
+        write_tables(out, tables)
+        write_records(out, records)
+        write_report(out, title, list(tables.values()), sentences, versions_of(read_sessions(study)))
+        try:
+            write_figures(out, study, problem, LADDER)
+        except ImportError as error:
+            return f"{said}; {error}"
+    return f"{said}, figures (PNG, SVG)"
+
+
+def versions_of(sessions: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
+    """Of everything that a run on the file had; where runs differ, of each."""
+    names = dict.fromkeys(name for _, versions in sessions for name in versions)
+    return {name: " and ".join(dict.fromkeys(versions[name] for _, versions in sessions if name in versions)) for name in names}
 
 
 def write_tables(out: Path, tables: Mapping[str, Table]) -> list[Path]:

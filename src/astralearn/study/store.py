@@ -122,6 +122,12 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def delete(path: Path) -> None:
+    """A study's file, and what SQLite and the lock leave beside it."""
+    for ending in ("", "-wal", "-shm", ".lock"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
 def read_records(path: Path) -> list[Record]:
     """Every record, in order of problem, method, repetition and fold. Works while a run is writing."""
     with closing(_opened_to_read(path)) as database:
