@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -723,6 +725,29 @@ def test_catboost_lets_an_interruption_through(rare, where, monkeypatch):
     monkeypatch.setattr(Objective, where, interrupted)
     with pytest.raises(KeyboardInterrupt):
         LIBRARIES["catboost"].make(5).fit(*rare)
+
+
+WITHOUT_NUMBA = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba":
+            raise ModuleNotFoundError("No module named 'numba'", name=name)
+
+sys.meta_path.insert(0, Absent())
+import numpy as np
+from astralearn.boosting import ASTraCatBoostClassifier
+
+X = np.arange(60.0)[:, None]
+ASTraCatBoostClassifier(iterations=2, verbose=0, allow_writing_files=False).fit(X, X[:, 0] > 49)
+"""
+
+
+def test_catboost_is_quiet_without_numba():
+    """As after `pip install 'astralearn[boosting]'`, which brings none; None in sys.modules would not make CatBoost warn."""
+    done = subprocess.run([sys.executable, "-W", "always::UserWarning", "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=True)
+    assert "numba" not in done.stderr
 
 
 def test_catboost_refuses_what_it_cannot_recode(rare):

@@ -75,8 +75,8 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         rounds = kind(objective, binary, scores, weight, score)
         pools = [self._evaluation(pair, labels, start, fit_params) for pair in _pairs(eval_set)]
         with _training_parameters(self, rounds), rounds.raising_interruptions(), warnings.catch_warnings():
-            # Where numba is installed CatBoost tries to compile the objective; it works uncompiled.
-            warnings.filterwarnings("ignore", "(Failed to optimize|Can't optimi?ze) method", UserWarning)
+            # CatBoost tries to compile the objective, and warns where numba cannot or is not installed; it works uncompiled.
+            warnings.filterwarnings("ignore", "(Failed to optimize|Can't optimi?ze) method|Failed to import numba", UserWarning)
             super().fit(X, binary, sample_weight=weight, baseline=scores, eval_set=pools or None, **fit_params)
         self._labels = labels
         # The last step came from the finished model's scores: no tree uses it.
