@@ -1,4 +1,4 @@
-"""`import astralearn` is light: no framework, and hardly slower than NumPy. Each claim is made in a fresh interpreter."""
+"""`import astralearn` is light: no framework, and hardly more than NumPy. Each claim is made in a fresh interpreter."""
 
 import subprocess
 import sys
@@ -14,10 +14,8 @@ def frameworks_after(statement: str) -> str:
     return fresh(f"import sys; {statement}; print(*[name for name in {FRAMEWORKS} if name in sys.modules])")
 
 
-def milliseconds(statement: str, runs: int = 5) -> float:
-    """The best of several fresh interpreters, each timing only its import."""
-    code = f"import time; start = time.perf_counter(); {statement}; print((time.perf_counter() - start) * 1000)"
-    return min(float(fresh(code)) for _ in range(runs))
+def modules_after(statement: str) -> set[str]:
+    return set(fresh(f"import sys; {statement}; print(*sys.modules)").split())
 
 
 def test_no_framework_is_imported():
@@ -33,4 +31,7 @@ def test_the_tests_above_can_fail():
 
 
 def test_import_takes_little_more_than_numpy():
-    assert milliseconds("import astralearn") <= milliseconds("import numpy") + 100
+    """Counted, not timed: on a busy machine seconds say nothing."""
+    more = modules_after("import astralearn") - modules_after("import numpy")
+    assert {name.split(".")[0] for name in more} - set(sys.stdlib_module_names) == {"array_api_compat", "astralearn"}
+    assert len(more) <= 20
