@@ -69,6 +69,6 @@ def test_numbers_and_dates_read_as_text_are_named():
     texts = {"amount": [f"{i},50" for i in rows], "day": [f"{i % 28 + 1:02}.{i % 12 + 1:02}.2024" for i in rows]}
     frame = pd.DataFrame({**texts, "country": [f"c{i % 3}" for i in rows], "shop": [f"s{i % 30 if i % 3 else 0}" for i in rows]})
     assert described(frame)[1] == (
-        "most rows have a text beyond those categories, and look alike: amount, day (write numbers as 1234.5 and dates as 2024-12-31 for "
-        "them to be read as such)"
+        "most rows have a text beyond those categories, and look alike: amount, day (read as numbers are columns of nothing but 1234.5 and "
+        "gaps, as dates of 2024-12-31)"
     )

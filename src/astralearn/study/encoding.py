@@ -48,7 +48,7 @@ def described(X: Any) -> list[str]:
         said.append(f"one-hot encoded, at most {MOST_CATEGORIES} categories a column, missing as one of them: {_listed(words)}")
     scattered = [name for name in words if _is_scattered(X[name])]
     if scattered:
-        hint = "write numbers as 1234.5 and dates as 2024-12-31 for them to be read as such"
+        hint = "read as numbers are columns of nothing but 1234.5 and gaps, as dates of 2024-12-31"
         said.append(f"most rows have a text beyond those categories, and look alike: {_listed(scattered)} ({hint})")
     if dates:
         said.append(f"turned into days since 1970: {_listed(dates)}")
