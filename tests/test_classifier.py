@@ -315,11 +315,18 @@ X_BAD, Y_BAD = rare()
         ({"hidden_layer_sizes": [[3], [4]]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \[\[3\], \[4\]\]"),
         ({"margin": 1e300}, X_BAD, Y_BAD, r"'margin' parameter"),
         ({}, X_BAD, np.where(Y_BAD == 1, "yes", None), r"y must hold labels of one kind, without missing ones; found NoneType, str"),
+        ({}, X_BAD, np.where(np.arange(400) < 1, None, "yes"), r"y must hold labels of one kind, .*; found NoneType, str"),
     ],
 )
 def test_bad_input_has_its_own_message(options, X, y, message):
     with pytest.raises(ValueError, match=message):
         quick(**options).fit(X, y)
+
+
+def test_labels_may_be_dates():
+    X, y = X_BAD, np.where(Y_BAD == 1, np.datetime64("2024-01-01", "ns"), np.datetime64("2024-01-02", "ns"))
+    model = quick().fit(X, y)
+    np.testing.assert_array_equal(model.predict(X) == model.minority_class_, quick().fit(X, Y_BAD).predict(X) == 1)
 
 
 def test_more_bad_input(fitted):

@@ -18,9 +18,9 @@ TO_THE_CALLER = 5  # frames: from here through a check, scikit-learn's decorator
 def check_labels(y: np.ndarray) -> None:
     try:
         check_classification_targets(y)
-    except TypeError as error:  # it sorts them
+    except (TypeError, ValueError) as error:  # it sorts them, unless the first is neither number nor text
         kinds = sorted({type(label).__name__ for label in y.tolist()})
-        if kinds == ["bytes"]:
+        if len(kinds) == 1:
             raise ValueError(f"y: {error}") from error
         raise ValueError(f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}") from error
 
@@ -48,13 +48,13 @@ def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> tupl
 
 
 def check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
-    for label in np.unique(y[weight > 0]).tolist():
+    for label in np.unique(y[weight > 0]):  # no list of them, in which dates are numbers and equal none of y
         with np.errstate(over="ignore"):
             total = float(weight[y == label].sum())
         if not LEAST_SUM <= total <= LARGEST_SUM:
             raise ValueError(
                 f"{name} must add up to {LEAST_SUM} at least and {LARGEST_SUM} at most in each class, or it is lost in float32; found "
-                f"{total:.3g} for class {label!r}. Scale the weights to a mean of 1."
+                f"{total:.3g} for class {label}. Scale the weights to a mean of 1."
             )
 
 

@@ -190,3 +190,11 @@ def test_traced_values_are_left_alone():
     assert np.isfinite(torch.func.vmap(curve.astra)(torch.ones(2), torch.full((2,), bad)).numpy()).all()
     compiled = torch.compile(curve.astra, backend="eager", fullgraph=True)
     assert torch.isfinite(compiled(torch.ones(2), torch.tensor(bad))).all()
+
+
+def test_masks_and_complex_numbers_are_refused_not_lost():
+    with pytest.raises(TypeError, match="x must have no mask; found a MaskedArray: take what is not masked"):
+        curve.rebalanced_logit(np.ma.masked_array([1.0, 2.0], [False, True]), 2.0)
+    for array in (np.asarray([1j]), torch.tensor([1j])):
+        with pytest.raises(TypeError, match=r"x must hold real numbers; found .*complex"):
+            curve.rebalanced_logit(array, 2.0)

@@ -188,3 +188,19 @@ def test_of_two_equally_frequent_values_the_last_is_positive_and_that_is_said(va
     problem = problem_from_frame(pd.DataFrame({"a": range(4), "t": values}), "t", name="p")
     assert problem.y.tolist() == values
     assert problem.notes == ("both values of 't' occur 2 times; '1', which sorts last, is taken for the positive one",)
+
+
+def test_spaces_around_a_label_make_no_class_of_their_own():
+    frame = pd.DataFrame({"x": range(6), "t": ["No", "No ", " No", "Yes ", "Yes", "No"]})
+    for positive in (None, "Yes", "Yes "):
+        problem = problem_from_frame(frame, "t", name="p", positive=positive)
+        assert problem.labels == ("No", "Yes")
+        assert problem.y.tolist() == [0, 0, 0, 1, 1, 0]
+
+
+def test_a_column_that_counts_the_rows_is_named():
+    frame = pd.DataFrame({"id": np.arange(200), "age": np.arange(200) % 70, "amount": np.arange(200) / 2, "t": np.arange(200) % 2})
+    note = "'id' has another whole number in every row: leave it out if it only counts them"
+    assert note in problem_from_frame(frame, "t", name="p").notes
+    assert len(problem_from_frame(frame, "t", name="p").notes) == 2  # and that both values occur equally often
+    assert note not in problem_from_frame(frame[:50], "t", name="p").notes

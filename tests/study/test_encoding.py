@@ -62,3 +62,13 @@ def test_what_is_done_is_said():
     ]
     many = pd.DataFrame({f"c{i}": ["a"] for i in range(7)})
     assert described(many)[0].endswith(": c0, c1, c2, c3, c4 and 2 more")
+
+
+def test_numbers_and_dates_read_as_text_are_named():
+    rows = range(400)
+    texts = {"amount": [f"{i},50" for i in rows], "day": [f"{i % 28 + 1:02}.{i % 12 + 1:02}.2024" for i in rows]}
+    frame = pd.DataFrame({**texts, "country": [f"c{i % 3}" for i in rows], "shop": [f"s{i % 30 if i % 3 else 0}" for i in rows]})
+    assert described(frame)[1] == (
+        "most rows have a text beyond those categories, and look alike: amount, day (read as numbers are columns of nothing but 1234.5 and "
+        "gaps, as dates of 2024-12-31)"
+    )

@@ -32,6 +32,9 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
     except TypeError as error:
         kinds = ", ".join(f"{name} is a {type(value).__name__}" for name, value in given.items() if value is not None)
         raise TypeError(f"all arrays must come from one library, but {kinds}: convert them first") from error
+    for name, value in given.items():
+        if value is not None and not _is_number(value) and xp.isdtype(value.dtype, "complex floating"):
+            raise TypeError(f"{name} must hold real numbers; found {value.dtype}")
     dtype = _floating_dtype(xp, arrays)
     device = compat.device(arrays[0]) if arrays else None
 
@@ -71,6 +74,8 @@ def _is_number(value: object) -> bool:
 
 
 def _as_array(name: str, value: ArrayLike) -> Any:
+    if isinstance(value, np.ma.MaskedArray):  # whose mask the operations of the core would lose
+        raise TypeError(f"{name} must have no mask; found a MaskedArray: take what is not masked, x[~mask], or weights of 0")
     if value is None or compat.is_array_api_obj(value):
         return value
     try:

@@ -17,6 +17,7 @@ Rows = NDArray[np.intp]
 INTEGER = re.compile(r"[+-]?\d+")
 BEYOND_64_BITS, EXACT = 2.0**63, 2.0**53  # where readers give integers up for text; up to where a float holds every integer
 LARGEST = float(np.finfo(np.float32).max)  # most methods compute in float32, and refuse what is infinite there
+ROWS_TO_TELL = 100  # among fewer, whole numbers may well be all different by chance
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
@@ -107,6 +108,7 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
     if infinite.any():
         features[numbers.columns] = numbers.mask(infinite)
         notes.append(f"{int(infinite.sum())} infinite numbers, or beyond ±{LARGEST:.1e}, are taken for missing")
+    notes += [f"{column!r} has another whole number in every row: leave it out if it only counts them" for column in _counts_rows(numbers)]
     all_numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes)
     return Problem(
         name=name,
@@ -133,6 +135,13 @@ def _typed(column: pd.Series) -> pd.Series:
         return pd.to_datetime(column, format="ISO8601", utc=True)
     except ValueError:  # no such day, or one beyond pandas' calendar
         return column
+
+
+def _counts_rows(numbers: pd.DataFrame) -> list[str]:
+    """Columns of whole numbers that are all different: an id, which in a file with the positives at its end tells them from the rest."""
+    if len(numbers) < ROWS_TO_TELL:
+        return []
+    return [name for name in numbers if pd.api.types.is_integer_dtype(numbers[name].dtype) and numbers[name].is_unique]
 
 
 def _are_long_integers(values: pd.Series) -> bool:
@@ -168,8 +177,8 @@ def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]
 
 
 def _as_text(value: object) -> str:
-    """1.0 and 1 are one label, "1", so that --positive finds it however the file was read."""
-    return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
+    """1.0 and 1 are one label, "1", so that --positive finds it however the file was read; spaces around a label do not show."""
+    return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value).strip()
 
 
 def _spellings(positive: object) -> list[str]:

@@ -46,12 +46,21 @@ def described(X: Any) -> list[str]:
     said = []
     if words:
         said.append(f"one-hot encoded, at most {MOST_CATEGORIES} categories a column, missing as one of them: {_listed(words)}")
+    scattered = [name for name in words if _is_scattered(X[name])]
+    if scattered:
+        hint = "read as numbers are columns of nothing but 1234.5 and gaps, as dates of 2024-12-31"
+        said.append(f"most rows have a text beyond those categories, and look alike: {_listed(scattered)} ({hint})")
     if dates:
         said.append(f"turned into days since 1970: {_listed(dates)}")
     gaps = int(X[[*numbers, *dates]].isna().sum().sum())
     if gaps:
         said.append(_filled(gaps))
     return said
+
+
+def _is_scattered(column: pd.Series) -> bool:
+    """Whether less than half of the rows have one of the categories that the encoder keeps, as in a column of amounts read as text."""
+    return bool(column.astype(str).value_counts().iloc[: MOST_CATEGORIES - 1].sum() < len(column) / 2)
 
 
 def _filled(gaps: int) -> str:
