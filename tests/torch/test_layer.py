@@ -89,8 +89,13 @@ def test_training_and_inference_agree():
     torch.testing.assert_close(layer(x).detach(), inference, **FIT)
 
 
+PROCESSORS = pytest.mark.parametrize("has_avx512", [False, True])
+
+
+@PROCESSORS
 @pytest.mark.parametrize("shape", [(3005,), (1001, 3), (40, 3, 20, 21)])
-def test_blocks_change_nothing(shape, monkeypatch):
+def test_blocks_change_nothing(shape, has_avx512, monkeypatch):
+    monkeypatch.setattr("astralearn.torch.layer._HAS_AVX512", has_avx512)
     layer = ASTra(3 if len(shape) > 1 else 1)
     x = (3 * torch.randn(*shape)).requires_grad_()
     results = []
@@ -102,6 +107,27 @@ def test_blocks_change_nothing(shape, monkeypatch):
         results.append((g.detach(), x.grad, layer.raw_slope.grad))
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
+@PROCESSORS
+@pytest.mark.parametrize("slope", [1.0, 7.396, 87.0, 1e4, 1e6])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_blocks_of_extremes(slope, dtype, has_avx512, monkeypatch):
+    monkeypatch.setattr("astralearn.torch.layer._HAS_AVX512", has_avx512)
+    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 100)
+    layer = with_slope(slope).to(dtype)
+    far = torch.logspace(-8, 4, 200, dtype=dtype)
+    x = torch.cat([-far, torch.zeros(1, dtype=dtype), far]).requires_grad_()
+    g = layer(x)
+    g.backward(torch.ones_like(g))
+    b, exact_x = layer.slope.detach().double().item(), x.detach().double().numpy()
+    roundings = 8 * torch.finfo(dtype).eps
+    truth = astralearn.rebalanced_logit(exact_x, b)
+    np.testing.assert_array_less(np.abs(g.detach().double().numpy() - truth), roundings * (1 + np.abs(truth) + np.log(b)))
+    # t is rounded to a few units of its size, and ∂g/∂x changes with t as fast as it is itself.
+    off = roundings * (2 + np.abs(b * exact_x).clip(max=1e2))
+    np.testing.assert_array_less(np.abs(x.grad.double().numpy() / astralearn.rebalanced_logit_dx(exact_x, b) - 1), off)
+    assert torch.isfinite(layer.raw_slope.grad).all()
 
 
 def test_learnable_or_not():

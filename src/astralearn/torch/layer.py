@@ -22,6 +22,10 @@ from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, slope_deriv
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import eager, namespace, portable, swift
 
+LOG2_E = 1.4426950408889634
+# Where PyTorch computes with AVX-512, its tanh takes a third of the time of its expm1; with AVX2 half as long again, and exp2 half of exp.
+_HAS_AVX512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+
 
 class ASTra(nn.Module):
     """The asymmetric sigmoid and the z-transform as one warp of the logit, g(x, b) (Eqs. 4–7).
@@ -120,9 +124,10 @@ class _Warp(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, b: Tensor) -> Tensor:
         if torch.compiler.is_compiling():
-            (g, dx, rest), ctx.unit = _compiled_warp(x, b), None
+            g, dx, rest = _compiled_warp(x, b)
         else:
-            g, dx, rest, ctx.unit = _eager_warp(x, b)
+            g, dx, rest = _eager_warp(x, b)
+        ctx.is_compiled = torch.compiler.is_compiling()
         ctx.save_for_backward(x, b, dx, rest)
         return g
 
@@ -130,57 +135,62 @@ class _Warp(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
         (weight,) = gradients
         x, b, dx, rest = ctx.saved_tensors
-        is_compiling = torch.compiler.is_compiling()
-        if torch.is_grad_enabled() and not is_compiling:  # create_graph=True: to be differentiated once more
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
             in_x = weight * rebalanced_logit_dx(x, b, xp=eager)
             return in_x, (weight * rebalanced_logit_db(x, b, xp=eager)).sum_to_size(b.shape)
         in_x = weight * dx
         if not ctx.needs_input_grad[1]:
             return in_x, None
-        if ctx.unit is None:  # not whether this pass is compiled: the other one may have been alone
+        if ctx.is_compiled:  # not whether this pass is: the other one may have been alone
             return in_x, (weight * rest).sum_to_size(b.shape)
-        return in_x, _in_b(b, in_x, x, weight, rest, ctx.unit)
+        return in_x, _in_b(b, in_x, x, weight, rest)
 
 
-def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor, float]:
-    """g, ∂g/∂x, the lag of `core.warp`, and the unit in which that lag is given."""
+def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+    """g, ∂g/∂x and the lag of `core.warp`."""
     rows = blocks(x)
     if len(rows) == 1:
-        return *warp(x, b, xp=eager), 1.0
+        return warp(x, b, xp=eager)
     shared = of_slope(b, xp=eager)
     whole = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
     spare = torch.empty_like(x[rows[0]]), torch.empty_like(x[rows[0]])
     for row in rows:
-        g, dx, half_lag = (values[row] for values in whole)
-        _warp_into(g, dx, half_lag, x[row], shared, *(values[: g.shape[0]] for values in spare))
-    return *whole, 2.0
+        g, dx, lag = (values[row] for values in whole)
+        _warp_into(g, dx, lag, x[row], shared, *(values[: g.shape[0]] for values in spare))
+    return whole
 
 
-def _warp_into(g: Tensor, dx: Tensor, half_lag: Tensor, x: Tensor, shared: OfSlope, minus_bx: Tensor, minus_logit: Tensor) -> None:
+def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, highest: Tensor, share: Tensor) -> None:
     """`core.warp` written to its three results, in as few passes as there are: every operation is one.
 
-    1/ŷ is ½ + ½/tanh(s/2), and PyTorch takes a third of the time of expm1 for tanh. The results serve for everything in between as well,
-    beside the last two.
+    ŷ is needed to its last digits where it is next to 0. With v = −s/parts, −ŷ/parts is expm1(v) for one part, and
+    tanh(v)/(1 − tanh(v)) for two: whichever PyTorch takes less time for on this processor. The results serve for everything in between as
+    well, beside the last two: g's upper bound, and that share of ŷ.
     """
-    half = x.new_tensor(0.5)
-    t = torch.sub(shared.log_b, torch.mul(x, -shared.b, out=minus_bx), out=half_lag)
-    odds = torch.clamp(t, LOWEST, HIGHEST, out=dx).exp_()
-    half_s = torch.maximum(torch.log1p(odds, out=g), t, out=g).mul_(half * shared.inverse)
-    sigmoid_t = odds.div_(torch.add(odds, 1.0, out=half_lag))
-    per_y_hat = torch.div(half, torch.tanh(half_s, out=half_lag), out=half_lag).add_(half)
-    torch.maximum(torch.log(per_y_hat, out=minus_logit).sub_(half_s, alpha=2.0), minus_bx, out=minus_logit)
-    sigmoid_t.mul_(per_y_hat)
-    per_y_hat.mul_(half_s)
-    torch.sub(-shared.origin, minus_logit, out=g)
+    parts = 2.0 if _HAS_AVX512 else 1.0
+    torch.mul(x, shared.b, out=highest).sub_(shared.origin)
+    t = torch.add(highest, shared.log_b + shared.origin, out=lag)
+    odds = torch.clamp(t, LOWEST, HIGHEST, out=dx)
+    odds = odds.exp_() if _HAS_AVX512 else odds.mul_(LOG2_E).exp2_()
+    v = torch.maximum(torch.log1p(odds, out=g), t, out=lag).mul_(shared.inverse / -parts)
+    share_of_sigmoid = odds.div_(torch.sub(x.new_tensor(-parts), odds, alpha=parts, out=g))
+    if _HAS_AVX512:
+        torch.tanh(v, out=share).div_(torch.sub(x.new_tensor(1.0), share, out=g))
+    else:
+        torch.expm1(v, out=share)
+    torch.mul(share, -parts * torch.exp(-shared.origin), out=g).log_().sub_(v, alpha=parts)
+    torch.minimum(g, highest, out=g)
+    share_of_sigmoid.div_(share)
+    v.div_(share)
 
 
-def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor, unit: float) -> Tensor:
+def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Tensor:
     """Σ weight · ∂g/∂b, of the shape of b."""
     if b.ndim == 0:  # inner products, without an array of products
         in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
-        sums = [torch.dot(in_x, x), in_x.sum(), unit * torch.dot(weight, lag), weight.sum()]
+        sums = [torch.dot(in_x, x), in_x.sum(), torch.dot(weight, lag), weight.sum()]
     else:
-        sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, unit * (weight * lag), weight)]
+        sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, weight * lag, weight)]
     derivative: Tensor = slope_derivative(of_slope(b, xp=eager), *sums)
     return derivative
 
