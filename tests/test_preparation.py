@@ -26,6 +26,11 @@ def test_of_many_rows_the_rarer_class_is_merged_and_nothing_copied(many):
     np.testing.assert_array_equal(found.weight[~many.positive], 1.0)
 
 
+def test_of_many_rows_without_copies_of_positives_not_even_weights_are_copied(many):
+    rows = Rows(many.X + np.arange(212)[:, None], many.positive, many.weight)
+    assert merged(rows) is rows
+
+
 def test_of_many_rows_no_trial_trains_on_a_copy_of_a_positive_that_it_leaves_out(many):
     found = trials(prepare(many, None, **OPTIONS).train, seed=0)
     assert len(found) == 3

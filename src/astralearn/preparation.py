@@ -121,6 +121,8 @@ def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
     if len(members) > MERGED_UP_TO:
         return rows, place
     _, first, of = np.unique(rows.X[members], axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(members):
+        return rows, place  # and no second array of weights
     place[members] = members[first[of.ravel()]]
     return Rows(rows.X, rows.positive, np.bincount(place, rows.weight, minlength=len(place))), place
 
