@@ -5,7 +5,7 @@ BIN := .venv/bin
 # compiles has to be kept, whatever the machine's setting, or every process spends seconds on it.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off --no-compile --constraint constraints.txt
-# One thread for each of several workers: threads that wait for a core in turns take a fifth longer.
+# One thread for each of several workers: threads that wait for a core in turns take longer.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test test-long lint types bench figures clean
