@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not (dist.is_available() and dist.is_gloo_availa
 def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
     """Every loss; uneven shards; every positive on rank 0; a rank without examples; also micro-batches, the monitor and the sampler.
 
-    Exact is what float64 shows. In float32 either side alone is up to 1e-6 away from that, which side and how far depends on the processor.
+    Exact is what float64 shows. In float32 micro-batches add up gradients in another order, and the joined batch alone is up to 1e-6 off.
     """
     result = tmp_path / "errors.json"
     environment = {
@@ -37,4 +37,5 @@ def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
     errors = json.loads(result.read_text())
     assert len(errors) == 2 * (len(LOSSES) * 2 * 2 * 2 + 1) + 1
     assert max(errors.pop(key) for key in list(errors) if "float64" in key) < 1e-13
-    assert max(errors.values()) < 4e-6, errors
+    assert max(errors.pop(key) for key in list(errors) if "micro-batches" in key) < 2e-6
+    assert max(errors.values()) < 1e-6, errors
