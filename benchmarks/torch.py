@@ -70,6 +70,7 @@ def main() -> int:
         print(f"{name:36}{milliseconds:8.2f} ms{milliseconds / best[BASE + compiled_as(name)]:8.2f}")
     promises = [
         ("ASTra + BCEWithLogitsLoss", 3.0),
+        ("ASTra + BCELoss", 3.0),
         ("ASTra + BCELoss, compiled", 1.5),
         ("GMNLoss", 2.0),
         ("GMNLoss, compiled", 2.0),

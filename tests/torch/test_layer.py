@@ -89,31 +89,35 @@ def test_training_and_inference_agree():
     torch.testing.assert_close(layer(x).detach(), inference, **FIT)
 
 
-PROCESSORS = pytest.mark.parametrize("has_avx512", [False, True])
+@pytest.fixture(params=[False, True], ids=["AVX2", "AVX-512"])
+def processor(request, monkeypatch):
+    for module in ("layer", "elementary"):
+        monkeypatch.setattr(f"astralearn.torch.{module}.HAS_AVX512", request.param)
 
 
-@PROCESSORS
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("scale", [0.5, 3.0, 30.0], ids=["near 0", "some far from it", "most far from it"])
 @pytest.mark.parametrize("shape", [(3005,), (1001, 3), (40, 3, 20, 21)])
-def test_blocks_change_nothing(shape, has_avx512, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.layer._HAS_AVX512", has_avx512)
+def test_blocks_change_nothing(shape, scale, monkeypatch):
     layer = ASTra(3 if len(shape) > 1 else 1)
-    x = (3 * torch.randn(*shape)).requires_grad_()
+    x = (scale * torch.randn(*shape)).requires_grad_()
     results = []
-    for block in (1000, 10**9):
+    for few, block in ((10**9, 10**9), (1, 1000), (1, 10**9)):
+        monkeypatch.setattr("astralearn.torch.layer.FEW", few)
         monkeypatch.setattr("astralearn.torch.blocks.BLOCK", block)
         x.grad = layer.raw_slope.grad = None
         g = layer(x)
         g.sigmoid().sum().backward()
         results.append((g.detach(), x.grad, layer.raw_slope.grad))
-    for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0], rtol=1e-5, atol=1e-6)
 
 
-@PROCESSORS
+@pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize("slope", [1.0, 7.396, 87.0, 1e4, 1e6])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_blocks_of_extremes(slope, dtype, has_avx512, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.layer._HAS_AVX512", has_avx512)
+def test_blocks_of_extremes(slope, dtype, monkeypatch):
+    monkeypatch.setattr("astralearn.torch.layer.FEW", 1)
     monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 100)
     layer = with_slope(slope).to(dtype)
     far = torch.logspace(-8, 4, 200, dtype=dtype)

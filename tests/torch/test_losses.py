@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -135,9 +137,46 @@ def test_blocks_change_nothing(name, monkeypatch):
     torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18)
 
 
+@every_loss
+def test_blocks_where_positives_are_many(name, monkeypatch):
+    g, y, w = batch(2_005)
+    y = 1 - y
+    g[y == 0] = 8.0  # lost, so that each negative weighs far more than a positive
+    expected = value_and_gradient(MODULES[name](), g, y, w)
+    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 500)
+    torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18)
+
+
 def test_bce_is_torchs():
     g, y, _ = batch()
     torch.testing.assert_close(BCELoss()(g, y), nn.BCEWithLogitsLoss()(g, y.double()))
+
+
+@pytest.mark.parametrize("has_avx512", [False, True], ids=["AVX2", "AVX-512"])
+@pytest.mark.parametrize("per_output", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_bce_in_few_passes_is_the_cores(dtype, weighted, per_output, has_avx512, monkeypatch):
+    monkeypatch.setattr("astralearn.torch.elementary.HAS_AVX512", has_avx512)
+    far = torch.logspace(-6, 4, 100, dtype=torch.float64)
+    g = torch.stack([torch.cat([-far, far]), torch.cat([far, -far])], dim=1)
+    y = (torch.arange(200)[:, None] % 3 == torch.arange(2)).double()
+    w = torch.rand(200, 1, dtype=torch.float64) if weighted else None
+    axis = 0 if per_output else None
+    value = LOSSES["bce"].value(g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis)
+    gradient = LOSSES["bce"].gradient(g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis)
+    got = value_and_gradient(BCELoss(per_output=per_output, reduction="none"), g.to(dtype), y, None if w is None else w.to(dtype))
+    bound = 1e-12 if dtype == torch.float64 else 2e-6
+    np.testing.assert_allclose(got[0].double(), value, rtol=bound)
+    np.testing.assert_allclose(got[1].double(), gradient, rtol=bound, atol=1e-30)
+
+
+def test_bce_takes_infinite_logits_on_the_right_side():
+    g = torch.tensor([-torch.inf, torch.inf, 0.0], requires_grad=True)
+    loss = BCELoss()(g, torch.tensor([0.0, 1.0, 0.0]))
+    loss.backward()
+    assert loss.item() == pytest.approx(math.log(2) / 3)
+    assert g.grad.tolist() == pytest.approx([0.0, 0.0, 1 / 6])
 
 
 @every_loss

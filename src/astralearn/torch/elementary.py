@@ -10,6 +10,7 @@ depends on their result: as TorchInductor writes a selection, with masks, one at
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,11 @@ from torch import nn
 
 from astralearn.core import elementary
 
-__all__ = ["by_bits", "eager", "expm1", "log1p", "namespace", "portable", "swift", "swift_losses"]
+__all__ = ["HAS_AVX512", "by_bits", "eager", "exp_into", "expm1", "log1p", "namespace", "portable", "swift", "swift_losses"]
+
+# What is quick in eager PyTorch depends on what it was compiled for. With AVX-512 its tanh takes a third of the time of its expm1; with
+# AVX2 half as long again, and exp2 half of exp.
+HAS_AVX512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
 
 
 def log1p(u: torch.Tensor) -> torch.Tensor:
@@ -32,6 +37,14 @@ def expm1(v: torch.Tensor) -> torch.Tensor:
     """e^v − 1."""
     value: torch.Tensor = elementary.expm1(v, torch)
     return value
+
+
+def exp_into(out: torch.Tensor, x: torch.Tensor, sign: float = 1.0) -> torch.Tensor:
+    """e^{sign·x}, written to `out`, which may be x; relative error that of rounding x."""
+    if HAS_AVX512 and sign == 1.0:
+        return torch.exp(x, out=out)
+    torch.mul(x, sign if HAS_AVX512 else sign * math.log2(math.e), out=out)
+    return out.exp_() if HAS_AVX512 else out.exp2_()
 
 
 # What the core calls, straight from torch: array-api-compat checks and converts at each call, which costs as much as the arithmetic.

@@ -70,8 +70,8 @@ def _all_labels(y: Tensor) -> bool:
     if y.numel() == 0 or y.is_meta:
         return True
     y = y.reshape(-1) if y.ndim == 0 else y
-    extremes = [torch.aminmax(torch.addcmul(y[row], y[row], y[row], value=-1)) for row in blocks(y)]
-    return all(bool((low == 0) & (high == 0)) for low, high in extremes)
+    extremes = (torch.aminmax(torch.addcmul(part, part, part, value=-1)) for part in (y[row] for row in blocks(y)))
+    return all(low.item() == 0 == high.item() for low, high in extremes)
 
 
 def _without(absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -20,11 +20,9 @@ from astralearn.core import (
 from astralearn.core.curve import starting_slope
 from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp, warp_at
 from astralearn.torch.blocks import blocks
-from astralearn.torch.elementary import eager, namespace, portable, swift
+from astralearn.torch.elementary import HAS_AVX512, eager, exp_into, namespace, portable, swift
 
-LOG2_E = 1.4426950408889634
-# Where PyTorch computes with AVX-512, its tanh takes a third of the time of its expm1; with AVX2 half as long again, and exp2 half of exp.
-_HAS_AVX512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+FEW = 32_768  # logits below which fewer passes do not make up for one more operation
 
 
 class ASTra(nn.Module):
@@ -148,10 +146,9 @@ class _Warp(torch.autograd.Function):
 
 def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     """g, ∂g/∂x and the lag of `core.warp`."""
-    rows = blocks(x)
-    if len(rows) == 1:
+    if x.device.type != "cpu" or x.numel() < FEW:
         return warp(x, b, xp=eager)
-    shared = of_slope(b, xp=eager)
+    rows, shared = blocks(x), of_slope(b, xp=eager)
     whole = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
     spare = torch.empty_like(x[rows[0]]), torch.empty_like(x[rows[0]])
     for row in rows:
@@ -163,23 +160,30 @@ def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
 def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, highest: Tensor, share: Tensor) -> None:
     """`core.warp` written to its three results, in as few passes as there are: every operation is one.
 
-    ŷ is needed to its last digits where it is next to 0. With v = −s/parts, −ŷ/parts is expm1(v) for one part, and
-    tanh(v)/(1 − tanh(v)) for two: whichever PyTorch takes less time for on this processor. The results serve for everything in between as
-    well, beside the last two: g's upper bound, and that share of ŷ.
+    The bounds far from 0 take four, which a block without such logits is spared. ŷ is needed to its last digits where it is next to 0. With
+    v = −s/parts, −ŷ/parts is expm1(v) for one part, and tanh(v)/(1 − tanh(v)) for two: whichever PyTorch takes less time for on this
+    processor. The results serve for everything in between as well, beside the last two: g's upper bound, and that share of ŷ.
     """
-    parts = 2.0 if _HAS_AVX512 else 1.0
-    torch.mul(x, shared.b, out=highest).sub_(shared.origin)
-    t = torch.add(highest, shared.log_b + shared.origin, out=lag)
-    odds = torch.clamp(t, LOWEST, HIGHEST, out=dx)
-    odds = odds.exp_() if _HAS_AVX512 else odds.mul_(LOG2_E).exp2_()
-    v = torch.maximum(torch.log1p(odds, out=g), t, out=lag).mul_(shared.inverse / -parts)
+    parts = 2.0 if HAS_AVX512 else 1.0
+    t = torch.mul(x, shared.b, out=g).add_(shared.log_b)
+    low, high = (end.item() for end in torch.aminmax(t))
+    is_far = low < LOWEST or high > HIGHEST
+    if is_far:
+        torch.sub(t, shared.log_b + shared.origin, out=highest)
+        odds = exp_into(dx, torch.clamp(t, LOWEST, HIGHEST, out=dx))
+        softplus_t = torch.maximum(torch.log1p(odds, out=lag), t, out=lag)
+    else:
+        odds = exp_into(dx, t)
+        softplus_t = torch.log1p(odds, out=lag)
+    v = softplus_t.mul_(shared.inverse / -parts)
     share_of_sigmoid = odds.div_(torch.sub(x.new_tensor(-parts), odds, alpha=parts, out=g))
-    if _HAS_AVX512:
+    if HAS_AVX512:
         torch.tanh(v, out=share).div_(torch.sub(x.new_tensor(1.0), share, out=g))
     else:
         torch.expm1(v, out=share)
     torch.mul(share, -parts * torch.exp(-shared.origin), out=g).log_().sub_(v, alpha=parts)
-    torch.minimum(g, highest, out=g)
+    if is_far:
+        torch.minimum(g, highest, out=g)
     share_of_sigmoid.div_(share)
     v.div_(share)
 

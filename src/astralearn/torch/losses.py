@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import torch
@@ -10,9 +11,9 @@ from torch import Tensor, nn
 from astralearn.core import LOSSES
 from astralearn.core.confusion import signed
 from astralearn.core.curve import TINY, at_least
-from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
+from astralearn.core.sums import SUMMED, Sums, add_sums, examine_known, gradient
 from astralearn.torch.blocks import blocks
-from astralearn.torch.elementary import by_bits, eager, portable, swift_losses
+from astralearn.torch.elementary import by_bits, eager, exp_into, portable, swift_losses
 from astralearn.torch.labels import check_kinds, known_labels
 from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
 
@@ -246,13 +247,33 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
     else:
         weight = None if weight is None else weight.expand_as(g)
         parts = [(g[row], y[row], None if weight is None else weight[row]) for row in rows]
+    if name == "bce":
+        sums_of_parts, slopes_of_parts = zip(*(_bce_examined(*part, axis) for part in parts), strict=True)
+        total = reduce(partial(add_sums, xp=eager), sums_of_parts)
+        return total, [Look(row, total, slopes) for row, slopes in zip(rows, slopes_of_parts, strict=True)]  # their own do not count
     total, looks = examine_known(name, parts, axis=axis, xp=eager)
     return total, [Look(row, *look) for row, look in zip(rows, looks, strict=True)]
 
 
+def _bce_examined(g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
+    """`core.sums.bce_examine` in as few passes as there are: ln(1 + e^m) is ln(1 + e^{−|m|}) + max(m, 0), and |m| is |g|."""
+
+    def total(values: Tensor) -> Tensor:
+        return (values if weight is None else values.mul_(weight)).sum(axis, keepdim=True)
+
+    m = torch.rsub(y, 1.0, alpha=2.0).mul_(g)
+    rest = torch.abs(g)
+    entropy = total(exp_into(rest, rest, -1.0).log1p_()) + total(torch.clamp(m, min=0.0, out=rest))
+    all_weight = torch.full_like(entropy, g.numel() / entropy.numel()) if weight is None else total(rest.fill_(1.0))
+    slopes = m.sigmoid_()
+    return (entropy, all_weight), slopes if weight is None else slopes.mul_(weight)
+
+
 def factors_of(name: str, looks: list[Look], total: Sums) -> list[tuple[Tensor, Tensor]]:
-    """For each block, from its slopes to the gradient of everything joined: for its negatives and for its positives."""
-    return [SUMMED[name].factors(look.sums, total, xp=eager) for look in looks]
+    """From the slopes of each block, or of all where they share their sums, to the gradient of everything joined: for its negatives and for
+    its positives."""
+    own = [look.sums for look in looks]
+    return [SUMMED[name].factors(sums, total, xp=eager) for sums in (own[:1] if all(sums is own[0] for sums in own) else own)]
 
 
 def gradient_of(rows: list[slice], slopes: list[Tensor], factors: list[tuple[Tensor, Tensor]], y: Tensor) -> Tensor:
@@ -263,9 +284,18 @@ def gradient_of(rows: list[slice], slopes: list[Tensor], factors: list[tuple[Ten
         whole: Tensor = gradient(slopes[0], y, factors[0])
         return whole
     whole = torch.empty_like(y)
+    if len(factors) == 1:
+        factors = factors * len(rows)
     for row, slope, of in zip(rows, slopes, factors, strict=True):
-        torch.lerp(*of, y[row], out=whole[row]).mul_(slope)  # `gradient` in place, and in two passes instead of five
+        _by_label(*of, y[row], out=whole[row]).mul_(slope)  # `gradient` in place, and in three passes instead of five
     return whole
+
+
+def _by_label(of_negatives: Tensor, of_positives: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    """Of two numbers (or as many for each output) the first where y is 0, the second where it is 1."""
+    if bool((of_negatives.abs() <= of_positives.abs()).all()):  # then their difference loses nothing of either
+        return torch.mul(y, of_positives - of_negatives, out=out).add_(of_negatives)
+    return torch.lerp(of_negatives, of_positives, y, out=out)  # which PyTorch does not vectorise for numbers
 
 
 def _sums_of_nothing(name: str, g: Tensor, axis: tuple[int, ...]) -> Sums:
