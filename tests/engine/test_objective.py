@@ -1,9 +1,14 @@
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from astralearn.engine.objective import Sums, confusion, gradients, held_out
+from astralearn.engine.epoch import compile_options
+from astralearn.engine.network import Architecture
+from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out
+from astralearn.engine.rows import CHUNK_ROWS, ClassRows
 
 
 @pytest.mark.parametrize("loss", ["root_gmn", "gmn", "bce"])
@@ -27,3 +32,24 @@ def test_with_costs_gmn_is_a_weighted_geometric_mean(share):
     (by_negatives, _), (by_positives, _) = gradients(negatives, positives, "gmn", jnp.asarray(share))
     of_tn, of_tp = jax.grad(weighted_g_mean, argnums=(0, 1))(tn, tp)
     np.testing.assert_allclose(by_positives[0] / by_negatives[0], of_tp / of_tn, rtol=1e-5)
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("n_networks", [1, 3])
+def test_sums_over_a_whole_chunk_lose_no_digits(n_networks, thorough):
+    architecture, n = Architecture(3, (2,)), CHUNK_ROWS
+    rng = np.random.default_rng(0)
+    features = np.ones((1, 4, n))
+    features[0, :3] = rng.normal(size=(3, n))
+    parameters = rng.normal(size=(n_networks, architecture.n_parameters))
+    weight, slope = rng.uniform(0.5, 2, (1, 1, n)), np.linspace(2, 8, n_networks)
+
+    def sums(dtype):
+        rows = ClassRows(features.astype(dtype), weight.astype(dtype), None)
+        look = functools.partial(class_sums, architecture=architecture, positive=False, loss="bce", valued=True)
+        with jax.enable_x64(dtype == np.float64):
+            return jax.jit(look, compiler_options=compile_options(thorough))(parameters.astype(dtype), slope.astype(dtype), rows)
+
+    exact, single = sums(np.float64), sums(np.float32)
+    for name in ("total", "wrong", "of_loss", "right"):
+        np.testing.assert_allclose(getattr(single, name), getattr(exact, name), rtol=2e-6, err_msg=name)
