@@ -202,3 +202,13 @@ def test_a_micro_batch_of_several_blocks(monkeypatch):
     GMNLoss()(whole(x), y).backward()
     full_batch_backward(parts, GMNLoss(), [(x[:700], y[:700]), (x[700:], y[700:])])
     assert worst(gradients(parts), gradients(whole)) < 1e-5
+
+
+def test_labels_that_want_a_gradient_get_none():
+    x, y, _ = data(40)
+    y.requires_grad_()
+    whole, parts = model(), model()
+    BCELoss()(whole(x), y).backward()
+    full_batch_backward(parts, BCELoss(), list(zip(x.split(20), y.split(20), strict=True)))
+    assert worst(gradients(parts), gradients(whole)) < 1e-5
+    assert y.grad is None

@@ -114,6 +114,28 @@ def test_blocks_change_nothing(shape, scale, monkeypatch):
 
 
 @pytest.mark.usefixtures("processor")
+def test_a_logit_that_is_nan_spoils_no_other_of_its_block(monkeypatch):
+    monkeypatch.setattr("astralearn.torch.layer.FEW", 1)
+    x = torch.tensor([float("nan"), -30.0, 0.5, 30.0], requires_grad=True)
+    layer = ASTra()
+    g = layer(x)
+    g.backward(torch.ones(4))
+    alone = x.detach()[1:].requires_grad_()
+    monkeypatch.setattr("astralearn.torch.layer.FEW", 10)
+    expected = layer(alone)
+    expected.backward(torch.ones(3))
+    torch.testing.assert_close(g[1:], expected, **FIT)
+    torch.testing.assert_close(x.grad[1:], alone.grad, **FIT)
+
+
+def test_tensors_without_values_have_shapes():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        assert ASTra()(torch.randn(40_000, requires_grad=True)).shape == (40_000,)
+
+
+@pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize("slope", [1.0, 7.396, 87.0, 1e4, 1e6])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_blocks_of_extremes(slope, dtype, monkeypatch):

@@ -58,9 +58,10 @@ def full_batch_backward(
     for batch, is_last in _with_end(batches):
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
-            _, looks = examined(loss.name, g.detach(), y, weight, loss.axis(g))
-            factors = [((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype)) for of_0, of_1 in factors_of(loss.name, looks, total)]
-            gradient = gradient_of([look.row for look in looks], [look.slopes for look in looks], factors, y)
+            with torch.no_grad():
+                _, looks = examined(loss.name, g, y, weight, loss.axis(g))
+                factors = [((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype)) for of_0, of_1 in factors_of(loss.name, looks, total)]
+                gradient = gradient_of([look.row for look in looks], [look.slopes for look in looks], factors, y)
             g.backward(gradient.to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(g.dtype)
 

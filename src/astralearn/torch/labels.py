@@ -71,7 +71,7 @@ def _all_labels(y: Tensor) -> bool:
         return True
     y = y.reshape(-1) if y.ndim == 0 else y
     extremes = (torch.aminmax(torch.addcmul(part, part, part, value=-1)) for part in (y[row] for row in blocks(y)))
-    return all(low.item() == 0 == high.item() for low, high in extremes)
+    return all((low.abs() + high.abs()).item() == 0 for low, high in extremes)
 
 
 def _without(absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -145,8 +145,8 @@ class _Warp(torch.autograd.Function):
 
 
 def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
-    """g, ∂g/∂x and the lag of `core.warp`."""
-    if x.device.type != "cpu" or x.numel() < FEW:
+    """g, ∂g/∂x and the lag of `core.warp`. Tensors of another class, fake ones say, may have no values to look at."""
+    if x.device.type != "cpu" or x.numel() < FEW or type(x) is not Tensor:
         return warp(x, b, xp=eager)
     rows, shared = blocks(x), of_slope(b, xp=eager)
     whole = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
@@ -167,7 +167,7 @@ def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, h
     parts = 2.0 if HAS_AVX512 else 1.0
     t = torch.mul(x, shared.b, out=g).add_(shared.log_b)
     low, high = (end.item() for end in torch.aminmax(t))
-    is_far = low < LOWEST or high > HIGHEST
+    is_far = not (low >= LOWEST and high <= HIGHEST)  # nor where they are NaN, beside which there may be logits far from 0
     if is_far:
         torch.sub(t, shared.log_b + shared.origin, out=highest)
         odds = exp_into(dx, torch.clamp(t, LOWEST, HIGHEST, out=dx))
