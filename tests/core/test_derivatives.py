@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from astralearn.core import curve, derivatives
 from namespaces import NAMESPACES
-from oracles import points, tolerance, worst_relative_error
+from oracles import exact, points, tolerance, worst_relative_error
 
 IN_X = ["astra_dx", "rebalanced_logit_dx", "rebalanced_logit_dx2"]
 ALL = [*IN_X, "rebalanced_logit_db"]
@@ -59,6 +59,26 @@ def test_extremes_are_finite(space, dtype):
     with space.double(), np.errstate(under="ignore"):
         for name in ALL:
             assert np.isfinite(space.numpy(getattr(derivatives, name)(space.asarray(x), space.asarray(b), **space.options))).all(), name
+
+
+@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_largest_floats_are_at_the_limits(space, dtype):
+    """NumPy's warnings are errors here: b·x must not overflow."""
+    largest = np.finfo(dtype).max
+    slopes = np.asarray([1.0, 1.0000001, 1.5, 7.396, 87.0, 1e6], dtype)
+    x = np.concatenate([sign * largest / over for sign in (1, -1) for over in (np.ones_like(slopes), slopes)])
+    b = np.tile(slopes, 4)
+    truth = [exact(*map(float, point)) for point in zip(np.minimum(x, 300), b, strict=True)]  # constant from there on
+    with space.double(), np.errstate(under="ignore"):
+        arguments = space.asarray(x), space.asarray(b)
+        for name in ALL:
+            got = space.numpy(getattr(derivatives, name)(*arguments, **space.options)).astype(float)
+            expected = np.asarray([float(t[name]) for t in truth])
+            np.testing.assert_allclose(got, expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6, err_msg=name)
+            if space.gradients:
+                again = space.gradients(lambda *a, f=name: getattr(derivatives, f)(*a, **space.options), arguments)
+                assert all(np.isfinite(space.numpy(part)).all() for part in again), name
 
 
 @given(st.floats(1, 1e6), st.floats(-1e30, 1e30))

@@ -1,5 +1,6 @@
 import itertools
 
+import jax
 import mpmath as mp
 import numpy as np
 import pytest
@@ -111,6 +112,34 @@ def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype,
             assert all(np.isfinite(space.numpy(found)).all() for found in gradients)
             if name == "mcc":
                 assert value == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [1e-34, 1e-25, 1e-20, 1e20, 1e25, 1e34])
+def test_weights_whose_square_float32_loses(space, name, scale):
+    """Every loss is a ratio of weights: their scale does not count, in autodiff and in compiled closed forms either."""
+    g, y, w = (a.astype(np.float32) for a in data(12, seed=7))
+    expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), w.tolist()))
+    with space.double():
+        arrays = space.asarray(g), space.asarray(y), space.asarray(w * np.float32(scale))
+        closed = (jax.jit if space.name == "jax" else lambda f: f)(lambda *a: LOSSES[name].gradient(*a, **space.options))
+        (auto,) = space.gradients(lambda a: LOSSES[name].value(a, *arrays[1:], **space.options), arrays[:1])
+        for found in (auto, closed(*arrays)):
+            np.testing.assert_allclose(space.numpy(found), expected, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e20, 1e34])
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_such_weights_in_a_batch_of_one_class(space, name, scale, label):
+    g = np.asarray([-1.0, 0.5, 2.0], np.float32)
+    with space.double():
+        arrays = [space.asarray(a) for a in (g, np.full_like(g, label), np.full_like(g, scale))]
+        found = space.gradients(lambda a: LOSSES[name].value(a, *arrays[1:], **space.options), tuple(arrays[:1]))
+        found = (*found, LOSSES[name].gradient(*arrays, **space.options))
+        assert all(np.isfinite(space.numpy(part)).all() for part in found)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,8 @@
 
 Let m be the logit of being wrong: g for a negative, −g for a positive. Every loss of this library needs of an example only
 wrong = σ(m), ln right = ln σ(−m), and the pulls wrong·∂m/∂x and wrong·∂m/∂b: the pulls are the gradient of BCE, and right times the
-pulls is the gradient of the soft counts. Arrays only, unchecked.
+pulls is the gradient of the soft counts. Arrays only, unchecked. Finite for finite x and b up to 1e6, but for ln right of a positive,
+which is about b·x and finite as long as that is.
 """
 
 from __future__ import annotations

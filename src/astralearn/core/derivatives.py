@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import SMALLEST_ODDS, at_least, checked_logits, log_complement
+from astralearn.core.curve import FARTHEST, SMALLEST_ODDS, at_least, checked_logits, log_complement
 from astralearn.core.inputs import Array, ArrayLike, as_arrays
 from astralearn.core.sigmoid import minus_abs
 
@@ -29,7 +29,7 @@ def astra_dx(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> float(astra_dx(0.0, 1.0))
     0.25
     """
-    xp, x, b = checked_logits(x, b, xp)
+    xp, x, b = _within_reach(x, b, xp)
     sigma = xp.where(_is_deep(x, b, xp), xp.exp(_log_odds(x, b, xp)), _sigma(_parts(x, b, xp)))
     return sigma * xp.exp(-log_complement(x, b, xp))
 
@@ -40,7 +40,7 @@ def rebalanced_logit_dx(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     >>> rebalanced_logit_dx([-1e30, 0.0, 1e30], 2.0).round(4).tolist()
     [2.0, 1.5774, 1.0]
     """
-    xp, x, b = checked_logits(x, b, xp)
+    xp, x, b = _within_reach(x, b, xp)
     return _dx(_parts(x, b, xp))
 
 
@@ -54,7 +54,7 @@ def rebalanced_logit_dx2(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array
     >>> rebalanced_logit_dx2([-1.0, 0.0, 1.0], 1.0).tolist()
     [-0.0, -0.0, -0.0]
     """
-    xp, x, b = checked_logits(x, b, xp)
+    xp, x, b = _within_reach(x, b, xp)
     parts = _parts(x, b, xp)
     q, excess = parts.q, b - 1.0
     r = q / (1.0 + q)
@@ -75,8 +75,11 @@ def rebalanced_logit_db(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     0.0
     """
     xp, x, b = checked_logits(x, b, xp)
+    _, near, _ = _within_reach(x, b, xp)
     zero = xp.where(b < 0, b, 0.0)  # zeros of b's shape, which keras.ops can make too
-    return _ds_db_over_y(_parts(x, b, xp), xp) - _ds_db_over_y(_parts(zero, b, xp), xp)
+    db = _ds_db_over_y(_parts(near, b, xp), xp) - _ds_db_over_y(_parts(zero, b, xp), xp)
+    # Farther below 0 the constant is lost in rounding of x, while (σx)/ŷ, evaluated, passes bx, which may overflow.
+    return xp.where(x < -FARTHEST, x, db)
 
 
 def rebalanced_logit_db_offset(b: float) -> float:
@@ -98,6 +101,12 @@ def slope_from_raw_dbeta(beta: ArrayLike, *, xp: Any = None) -> Array:
     if xp is None:
         xp, beta = as_arrays(beta=beta)
     return xp.exp(xp.where(beta > 0, 0.0, beta))
+
+
+def _within_reach(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:
+    """`checked_logits`, with x where b·x is finite; what the derivatives in x are beyond is their limit to rounding."""
+    xp, x, b = checked_logits(x, b, xp)
+    return xp, xp.clip(x, -FARTHEST, FARTHEST), b
 
 
 class _Parts(NamedTuple):

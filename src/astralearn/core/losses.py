@@ -114,7 +114,7 @@ def f1_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *,
     >>> round(float(f1_loss([-2.0, 0.0], [0, 1])), 4)
     0.3824
     """
-    return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).f1
+    return 1.0 - _counts(logits, y, sample_weight, axis, xp).f1
 
 
 def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -132,7 +132,7 @@ def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
     0.5882
     """
-    return 1.0 - soft_confusion(logits, y, sample_weight, axis=axis, xp=xp).mcc
+    return 1.0 - _counts(logits, y, sample_weight, axis, xp).mcc
 
 
 def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
@@ -150,7 +150,7 @@ def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: Array
     >>> round(float(balanced_accuracy_loss([-2.0, 0.0], [0, 1])), 4)
     0.3096
     """
-    counts = soft_confusion(logits, y, sample_weight, axis=axis, xp=xp)
+    counts = _counts(logits, y, sample_weight, axis, xp)
     return 0.5 * (counts.fnr + counts.fpr)
 
 
@@ -207,9 +207,29 @@ def _gradient_through_counts(
     """The gradient of J(TP, TN) at fixed class totals: ∂J/∂gᵢ = ±wᵢ zᵢ(1−zᵢ) times ∂J/∂TP or ∂J/∂TN, + for a positive."""
     xp, g, y, weight = labelled(logits, y, sample_weight, xp)
     right, wrong = right_and_wrong(signed(g, y), xp)
-    by_tp, by_tn = partials(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp))
+    counts = count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp)
+    scaled, unit = (counts, 1.0) if weight is None else _in_units(counts)
+    by_tp, by_tn = partials(scaled)
     change = (y * by_tp - (1.0 - y) * by_tn) * (right * wrong)
-    return change if weight is None else weight * change
+    return change if weight is None else unit * weight * change
+
+
+def _counts(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any) -> SoftConfusion:
+    """The soft counts; weighted ones in units that automatic differentiation may square."""
+    counts = soft_confusion(logits, y, sample_weight, axis=axis, xp=xp)
+    return counts if sample_weight is None else _in_units(counts)[0]
+
+
+def _in_units(c: SoftConfusion) -> tuple[SoftConfusion, Array]:
+    """The counts times a unit, which no ratio of them sees, and that unit: 1, or a power of 2 for a sum beyond 2^±53.
+
+    Quotients are differentiated with the square of their divisor, which float32 loses beyond 1e±19 (XLA turns a/u/u into a/u² as well).
+    So weights may sum to 1e-35 … 1e35, in either class alike: one unit cannot serve classes more than 1e19 apart.
+    """
+    xp, full = without_empty_class(c)
+    total = c.tn + c.fp + c.fn + c.tp
+    unit = xp.where(total > 2.0**53, 2.0**-62, xp.where(total < 2.0**-53, 2.0**62, xp.ones_like(total)))
+    return SoftConfusion(*(unit * part for part in full)), unit
 
 
 def _shares(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:

@@ -59,7 +59,7 @@ def add_sums(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:  # noqa: ARG001 (one
 
 
 def bce_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
-    """Sums Σ w ln(1 + e^m) and Σ w; slopes wσ(m)."""
+    """Sums Σ w ln(1 + e^m) and Σ w, finite as long as Σ w|g| is (`bce_loss` divides first); slopes wσ(m)."""
     m = signed(g, y)
     sums = tuple(xp.sum(_times(weight, part), axis=axis, keepdims=True) for part in (softplus(m, xp), xp.ones_like(g)))
     return sums, _times(weight, sigmoid(m, xp))

@@ -6,7 +6,8 @@ With t = bx + ln b, σ = σ(t), s = ln(1 + e^t)/b and ŷ = 1 − e^{−s} (maths
 
 where s₀ is s, and k the rest of ∂g/∂b, at x = 0. Four transcendental functions and no selection between branches, which costs
 array libraries more than a logarithm: the limits enter as bounds, s ≥ t/b above and g + ln(e^{s₀} − 1) ≤ bx below.
-Errors are absolute, a few roundings of 1 + |g| + ln b; `rebalanced_logit` keeps its relative accuracy at g = 0 as well.
+Finite as long as b·x is: a bound on x would cost the training pass (docs/pytorch.md). Errors are absolute, a few roundings of
+1 + |g| + ln b; `rebalanced_logit` keeps its relative accuracy at g = 0 as well.
 """
 
 from __future__ import annotations
