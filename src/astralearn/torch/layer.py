@@ -167,7 +167,7 @@ def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, h
     parts = 2.0 if HAS_AVX512 else 1.0
     t = torch.mul(x, shared.b, out=g).add_(shared.log_b)
     low, high = (end.item() for end in torch.aminmax(t))
-    is_far = not (low >= LOWEST and high <= HIGHEST)  # nor where they are NaN, beside which there may be logits far from 0
+    is_far = not (low >= LOWEST and high <= HIGHEST)  # or one is NaN, and those beside it may be far
     if is_far:
         torch.sub(t, shared.log_b + shared.origin, out=highest)
         odds = exp_into(dx, torch.clamp(t, LOWEST, HIGHEST, out=dx))
