@@ -99,8 +99,8 @@ def processor(request, monkeypatch):
 @pytest.mark.parametrize("scale", [0.5, 3.0, 30.0], ids=["near 0", "some far from it", "most far from it"])
 @pytest.mark.parametrize("shape", [(3005,), (1001, 3), (40, 3, 20, 21)])
 def test_blocks_change_nothing(shape, scale, monkeypatch):
-    layer = ASTra(3 if len(shape) > 1 else 1)
-    x = (scale * torch.randn(*shape)).requires_grad_()
+    layer = ASTra(3 if len(shape) > 1 else 1, dtype=torch.float64)
+    x = (scale * torch.randn(*shape, dtype=torch.float64)).requires_grad_()
     results = []
     for few, block in ((10**9, 10**9), (1, 1000), (1, 10**9)):
         monkeypatch.setattr("astralearn.torch.layer.FEW", few)
@@ -110,7 +110,7 @@ def test_blocks_change_nothing(shape, scale, monkeypatch):
         g.sigmoid().sum().backward()
         results.append((g.detach(), x.grad, layer.raw_slope.grad))
     for other in results[1:]:
-        torch.testing.assert_close(other, results[0], rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(other, results[0], rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.usefixtures("processor")
