@@ -116,7 +116,7 @@ def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype,
 
 @pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("scale", [1e-34, 1e-25, 1e-20, 1e20, 1e25, 1e34])
+@pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e25])
 def test_weights_whose_square_float32_loses(space, name, scale):
     """Every loss is a ratio of weights: their scale does not count, in autodiff and in compiled closed forms either."""
     g, y, w = (a.astype(np.float32) for a in data(12, seed=7))
@@ -131,7 +131,7 @@ def test_weights_whose_square_float32_loses(space, name, scale):
 
 @pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e20, 1e34])
+@pytest.mark.parametrize("scale", [1e-20, 1e34])
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_such_weights_in_a_batch_of_one_class(space, name, scale, label):
     g = np.asarray([-1.0, 0.5, 2.0], np.float32)
