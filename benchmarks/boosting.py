@@ -25,7 +25,14 @@ import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 
-from astralearn.boosting import ASTraObjective, ConfusionObjective, LightGBMObjective, Objective, XGBoostObjective, training
+from astralearn.boosting import (
+    ASTraObjective,
+    ConfusionObjective,
+    LightGBMObjective,
+    Objective,
+    XGBoostObjective,
+    training,
+)
 from astralearn.boosting.start import start_score
 
 LIMIT = 1.3
@@ -94,17 +101,23 @@ def timed(train: Callable[[list[float]], tuple[int, int]], objective: Timed | No
     return Rounds(np.diff(ends), inside, leaves, shared)
 
 
-def lightgbm_trainings(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Callable[[], Rounds]]:
+def lightgbm_trainings(
+    X: np.ndarray, y: np.ndarray, rounds: int
+) -> dict[str, Callable[[], Rounds]]:
     binned = lgb.Dataset(X, y, params={"verbose": -1}).construct()
 
     def run(**params: Any) -> Rounds:
         def train(ends: list[float]) -> tuple[int, int]:
             callback = [lambda _: ends.append(time.process_time())]
-            booster = lgb.train({"verbose": -1, "num_threads": 1, **params}, binned, 1 + rounds, callbacks=callback)
+            booster = lgb.train(
+                {"verbose": -1, "num_threads": 1, **params}, binned, 1 + rounds, callbacks=callback
+            )
             nodes = booster.trees_to_dataframe()
             count = nodes.set_index("node_index")["count"]
             splits = nodes[nodes["split_feature"].notna()]
-            smaller = np.minimum(count[splits["left_child"]].to_numpy(), count[splits["right_child"]].to_numpy())
+            smaller = np.minimum(
+                count[splits["left_child"]].to_numpy(), count[splits["right_child"]].to_numpy()
+            )
             return len(nodes) - len(splits), int(smaller.sum())
 
         return timed(train, params["objective"] if isinstance(params["objective"], Timed) else None)
@@ -112,7 +125,10 @@ def lightgbm_trainings(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, C
     return {
         BUILT_IN: lambda: run(objective="binary"),
         BALANCED: lambda: run(objective="binary", scale_pos_weight=99.0),
-        **{name: lambda make=make: run(objective=Timed(LightGBMObjective(make()))) for name, make in OBJECTIVES.items()},
+        **{
+            name: lambda make=make: run(objective=Timed(LightGBMObjective(make())))
+            for name, make in OBJECTIVES.items()
+        },
     }
 
 
@@ -131,7 +147,12 @@ def xgboost_trainings(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Ca
 
     def run(objective: Timed | None = None, **params: Any) -> Rounds:
         def train(ends: list[float]) -> tuple[int, int]:
-            settings = {"objective": "binary:logistic", "tree_method": "hist", "nthread": 1, **params}
+            settings = {
+                "objective": "binary:logistic",
+                "tree_method": "hist",
+                "nthread": 1,
+                **params,
+            }
             booster = xgb.train(settings, binned, 1 + rounds, obj=objective, callbacks=[Ends(ends)])
             return sum(tree.count("leaf=") for tree in booster.get_dump()), shared_out(booster, X)
 
@@ -160,8 +181,14 @@ def xgboost_trainings(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Ca
         BUILT_IN: run,
         BALANCED: lambda: run(scale_pos_weight=99.0),
         **{name: lambda make=make: ours(make) for name, make in OBJECTIVES.items()},
-        **{f"{name}, replayed": lambda make=make: replayed(make) for name, make in OBJECTIVES.items()},
-        **{f"{name}, unshared": lambda make=make: unshared(make) for name, make in OBJECTIVES.items()},
+        **{
+            f"{name}, replayed": lambda make=make: replayed(make)
+            for name, make in OBJECTIVES.items()
+        },
+        **{
+            f"{name}, unshared": lambda make=make: unshared(make)
+            for name, make in OBJECTIVES.items()
+        },
     }
 
 
@@ -182,20 +209,32 @@ def shared_out(booster: xgb.Booster, X: np.ndarray) -> int:
 
 def least(turns: list[Rounds]) -> tuple[float, float, float, float]:
     """Milliseconds per round and inside the objective; leaves, and millions of rows shared out, per round."""
-    seconds, inside = (np.min([getattr(turn, name) for turn in turns], axis=0).mean() for name in ("seconds", "inside"))
+    seconds, inside = (
+        np.min([getattr(turn, name) for turn in turns], axis=0).mean()
+        for name in ("seconds", "inside")
+    )
     rounds = 1 + len(turns[0].seconds)
-    return 1e3 * float(seconds), 1e3 * float(inside), turns[0].leaves / rounds, 1e-6 * turns[0].shared / rounds
+    return (
+        1e3 * float(seconds),
+        1e3 * float(inside),
+        turns[0].leaves / rounds,
+        1e-6 * turns[0].shared / rounds,
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--library", choices=("LightGBM", "XGBoost"), default=None)
     asked = parser.parse_args()
     X, y = data(asked.rows)
-    print(f"{asked.rows:,} rows x {FEATURES} features, {int(y.sum()):,} positives, {asked.rounds} rounds, best of {asked.turns} turns")
+    print(
+        f"{asked.rows:,} rows x {FEATURES} features, {int(y.sum()):,} positives, {asked.rounds} rounds, best of {asked.turns} turns"
+    )
     too_slow = []
     for library, prepare in (("LightGBM", lightgbm_trainings), ("XGBoost", xgboost_trainings)):
         if asked.library not in (None, library):
@@ -206,11 +245,16 @@ def main() -> int:
             for name, train in trainings.items():
                 turns[name].append(train())
         built_in = least(turns[BUILT_IN])[0]
-        print(f"\n{library:22} {'ms per round':>12} {'ratio':>6} {'in objective':>13} {'leaves':>8} {'rows shared out':>16}")
+        print(
+            f"\n{library:22} {'ms per round':>12} {'ratio':>6} {'in objective':>13} {'leaves':>8} {'rows shared out':>16}"
+        )
         for name, of in turns.items():
             ms, inside, leaves, shared = least(of)
             own = f"{inside:.1f}" if name in OBJECTIVES else ""
-            print(f"{name:22} {ms:12.1f} {ms / built_in:6.2f} {own:>13} {leaves:8.1f} {shared:14.2f} M", flush=True)
+            print(
+                f"{name:22} {ms:12.1f} {ms / built_in:6.2f} {own:>13} {leaves:8.1f} {shared:14.2f} M",
+                flush=True,
+            )
             if name in OBJECTIVES and ms > LIMIT * built_in:
                 too_slow.append(f"{library} {name}: {ms / built_in:.2f}")
     assert not too_slow, f"slower than {LIMIT} times the built-in objective: {', '.join(too_slow)}"

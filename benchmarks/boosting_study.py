@@ -29,7 +29,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
-from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier, training
+from astralearn.boosting import (
+    ASTraCatBoostClassifier,
+    ASTraLGBMClassifier,
+    ASTraXGBClassifier,
+    training,
+)
 from astralearn.boosting.scores import hard_confusion
 from astralearn.datasets import CATALOGUE, load
 from astralearn.report import Table, to_markdown
@@ -41,7 +46,11 @@ LEVEL = 0.05
 PAPER = ["skin-588", "skin-4000", "cod-763", "cod-3500", "ijcnn-971"]
 PROBLEMS = [*PAPER, *(name for name in CATALOGUE if name not in PAPER and name != "digits")]
 IN_PAPER = np.asarray([name in PAPER for name in PROBLEMS])
-PARTS = {"mean of Table 1's": IN_PAPER, "mean of the others": ~IN_PAPER, "mean of all": IN_PAPER | ~IN_PAPER}
+PARTS = {
+    "mean of Table 1's": IN_PAPER,
+    "mean of the others": ~IN_PAPER,
+    "mean of all": IN_PAPER | ~IN_PAPER,
+}
 OURS = "GMN-ASTra"
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -63,7 +72,9 @@ def g_mean(y: np.ndarray, predicted: np.ndarray) -> float:
 
 def tuned(model: Any) -> Any:
     """The cut that maximises G-Mean over four inner folds (the least class has four rows to train on)."""
-    return TunedThresholdClassifierCV(model, scoring=make_scorer(g_mean), cv=StratifiedKFold(4, shuffle=True, random_state=0))
+    return TunedThresholdClassifierCV(
+        model, scoring=make_scorer(g_mean), cv=StratifiedKFold(4, shuffle=True, random_state=0)
+    )
 
 
 class WeightedXGB(xgb.XGBClassifier):
@@ -101,13 +112,17 @@ class FocalBoosting(ClassifierMixin, BaseEstimator):
     def fit(self, X: np.ndarray, y: np.ndarray) -> FocalBoosting:
         self.classes_ = np.unique(y)
         share = float(y.mean())
-        self.start_ = float(np.log(share / (1 - share))) if self.library == "lightgbm" else 0.0  # XGBoost adds base_score itself
+        self.start_ = (
+            float(np.log(share / (1 - share))) if self.library == "lightgbm" else 0.0
+        )  # XGBoost adds base_score itself
         seed = {"random_state": self.random_state}
         if self.library == "lightgbm":
             model = lgb.LGBMClassifier(objective=Focal(), min_child_weight=1e-6, **LIGHTGBM | seed)
             self.model_ = model.fit(X, y, init_score=np.full(len(y), self.start_))
         else:
-            self.model_ = xgb.XGBClassifier(objective=Focal(), base_score=share, min_child_weight=0, **XGBOOST | seed).fit(X, y)
+            self.model_ = xgb.XGBClassifier(
+                objective=Focal(), base_score=share, min_child_weight=0, **XGBOOST | seed
+            ).fit(X, y)
         return self
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
@@ -149,7 +164,9 @@ def estimators(library: str) -> dict[str, Any]:
             "default": cb.CatBoostClassifier(**CATBOOST),
             "weighted": cb.CatBoostClassifier(auto_class_weights="Balanced", **CATBOOST),
             "threshold tuned": tuned(cb.CatBoostClassifier(**CATBOOST)),
-            "focal": cb.CatBoostClassifier(loss_function="Focal:focal_alpha=0.75;focal_gamma=2.0", **CATBOOST),
+            "focal": cb.CatBoostClassifier(
+                loss_function="Focal:focal_alpha=0.75;focal_gamma=2.0", **CATBOOST
+            ),
             **ours(ASTraCatBoostClassifier, CATBOOST),
         }
     return sharing() if library == SHARING else ablation()
@@ -175,8 +192,16 @@ class AllShared(NothingShared):
 
 def sharing() -> dict[str, Any]:
     """XGBoost only: the part of the curvature that all rows share, beside the two thirds of the library's table."""
-    kinds = {"nothing shared": NothingShared, "a third shared": ThirdShared, "all shared": AllShared}
-    return {f"{name}, {part}": model for part, kind in kinds.items() for name, model in ours(kind, XGBOOST).items()}
+    kinds = {
+        "nothing shared": NothingShared,
+        "a third shared": ThirdShared,
+        "all shared": AllShared,
+    }
+    return {
+        f"{name}, {part}": model
+        for part, kind in kinds.items()
+        for name, model in ours(kind, XGBOOST).items()
+    }
 
 
 def ablation() -> dict[str, Any]:
@@ -184,7 +209,9 @@ def ablation() -> dict[str, Any]:
     own = ASTraLGBMClassifier
     return {
         "default, max_delta_step=1": lgb.LGBMClassifier(max_delta_step=1.0, **LIGHTGBM),
-        "weighted, max_delta_step=1": lgb.LGBMClassifier(is_unbalance=True, max_delta_step=1.0, **LIGHTGBM),
+        "weighted, max_delta_step=1": lgb.LGBMClassifier(
+            is_unbalance=True, max_delta_step=1.0, **LIGHTGBM
+        ),
         "default, learning_rate=0.1/7.4": lgb.LGBMClassifier(learning_rate=0.1 / 7.4, **LIGHTGBM),
         "BCE, our start and curvature": own(loss="bce", activation="sigmoid", **LIGHTGBM),
         "ASTra, start=0": own(loss="bce", start=0.0, **LIGHTGBM),
@@ -212,7 +239,12 @@ def run_all(directory: Path) -> None:
     for library in (*LIBRARIES, ABLATION, SHARING):
         methods = [Method(name, estimator) for name, estimator in estimators(library).items()]
         plan = Plan(problems, methods, folds=FOLDS, repetitions=REPETITIONS)
-        results[library] = run(plan, directory / f"{library}.sqlite", n_jobs=1, progress=lambda p: print(*p, flush=True))
+        results[library] = run(
+            plan,
+            directory / f"{library}.sqlite",
+            n_jobs=1,
+            progress=lambda p: print(*p, flush=True),
+        )
         write(results)
 
 
@@ -222,7 +254,9 @@ def write(results: Results) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["library", *names])
         for library, records in results.items():
-            writer.writerows([library, *(_short(getattr(record, name)) for name in names)] for record in records)
+            writer.writerows(
+                [library, *(_short(getattr(record, name)) for name in names)] for record in records
+            )
 
 
 def _short(value: Any) -> Any:
@@ -233,7 +267,9 @@ def read() -> Results:
     results: Results = {}
     with RESULTS.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            library, problem, method, error = (row.pop(name) for name in ("library", "problem", "method", "error"))
+            library, problem, method, error = (
+                row.pop(name) for name in ("library", "problem", "method", "error")
+            )
             precision, seconds = row.pop("average_precision"), row.pop("fit_seconds")
             counts = {name: int(value) for name, value in row.items()}
             record = Record(
@@ -246,11 +282,17 @@ def read() -> Results:
 
 def page(results: Results) -> str:
     """The tables of every study that is complete, in Markdown."""
-    tables = [library_table(library, results[library]) for library in LIBRARIES if library in results]
+    tables = [
+        library_table(library, results[library]) for library in LIBRARIES if library in results
+    ]
     if ABLATION in results:
-        tables.append(means_table("Parts of the method (LightGBM", [*results["LightGBM"], *results[ABLATION]]))
+        tables.append(
+            means_table("Parts of the method (LightGBM", [*results["LightGBM"], *results[ABLATION]])
+        )
     if SHARING in results:
-        tables.append(means_table("Shared curvature (XGBoost", [*results["XGBoost"], *results[SHARING]]))
+        tables.append(
+            means_table("Shared curvature (XGBoost", [*results["XGBoost"], *results[SHARING]])
+        )
     return "\n".join(to_markdown(table).replace("## ", "### ", 1) for table in tables)
 
 
@@ -259,19 +301,46 @@ def library_table(library: str, records: Sequence[Record]) -> Table:
     means = {score: _means(records, methods, score) for score in SCORES}
     rows = [[problem, *_marked(records, problem)] for problem in PROBLEMS]
     for label, part in PARTS.items():
-        rows.append([label, *_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}")])
-    rows.append(["mean rank", *_pairs([rankdata(-means[score].round(6), axis=1).mean(axis=0) for score in SCORES], "{:.1f}")])
-    rows.append([f"{OURS}: better, worse", *_pairs([_against(records, methods, score) for score in SCORES], "{}")])
-    rows.append(["folds missed by an error", *(str(sum(r.error is not None for r in records if r.method == m)) for m in methods)])
+        rows.append(
+            [label, *_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}")]
+        )
+    rows.append(
+        [
+            "mean rank",
+            *_pairs(
+                [rankdata(-means[score].round(6), axis=1).mean(axis=0) for score in SCORES],
+                "{:.1f}",
+            ),
+        ]
+    )
+    rows.append(
+        [
+            f"{OURS}: better, worse",
+            *_pairs([_against(records, methods, score) for score in SCORES], "{}"),
+        ]
+    )
+    rows.append(
+        [
+            "folds missed by an error",
+            *(str(sum(r.error is not None for r in records if r.method == m)) for m in methods),
+        ]
+    )
     return Table(f"{library} ({REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["problem", *methods], rows)
 
 
 def means_table(title: str, records: Sequence[Record]) -> Table:
     """title: up to its bracket's contents."""
     tuned_or_focal = ("threshold tuned", "focal")
-    methods = [name for name in dict.fromkeys(record.method for record in records) if name not in tuned_or_focal]
+    methods = [
+        name
+        for name in dict.fromkeys(record.method for record in records)
+        if name not in tuned_or_focal
+    ]
     means = {score: _means(records, methods, score) for score in SCORES}
-    parts = [_pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}") for part in PARTS.values()]
+    parts = [
+        _pairs([means[score][part].mean(axis=0) for score in SCORES], "{:.3f}")
+        for part in PARTS.values()
+    ]
     rows = [list(row) for row in zip(methods, *parts, strict=True)]
     return Table(f"{title}, {REPETITIONS}×{FOLDS}CV, G-Mean / MCC)", ["method", *PARTS], rows)
 
@@ -279,7 +348,12 @@ def means_table(title: str, records: Sequence[Record]) -> Table:
 def _means(records: Sequence[Record], methods: Sequence[str], score: str) -> np.ndarray:
     """Shape (problems, methods)."""
     found = [by_method(records, problem) for problem in PROBLEMS]
-    return np.asarray([[np.mean([getattr(record, score) for record in of[method]]) for method in methods] for of in found])
+    return np.asarray(
+        [
+            [np.mean([getattr(record, score) for record in of[method]]) for method in methods]
+            for of in found
+        ]
+    )
 
 
 def _marked(records: Sequence[Record], problem: str) -> list[str]:
@@ -304,16 +378,29 @@ def _against(records: Sequence[Record], methods: Sequence[str], score: str) -> l
     better, worse = np.zeros(len(methods), int), np.zeros(len(methods), int)
     others = [name for name in methods if name != OURS]
     for problem in PROBLEMS:
-        of = {name: [getattr(record, score) for record in found] for name, found in by_method(records, problem).items()}
-        tests = [corrected_t_test(of[OURS], of[name], test_per_train=1 / (FOLDS - 1)) for name in others]
-        for name, test, p_value in zip(others, tests, holm([test.p_value for test in tests]), strict=True):
+        of = {
+            name: [getattr(record, score) for record in found]
+            for name, found in by_method(records, problem).items()
+        }
+        tests = [
+            corrected_t_test(of[OURS], of[name], test_per_train=1 / (FOLDS - 1)) for name in others
+        ]
+        for name, test, p_value in zip(
+            others, tests, holm([test.p_value for test in tests]), strict=True
+        ):
             if p_value <= LEVEL:
                 (better if test.difference > 0 else worse)[methods.index(name)] += 1
-    return ["" if name == OURS else f"{b}, {w}" for name, b, w in zip(methods, better, worse, strict=True)]
+    return [
+        "" if name == OURS else f"{b}, {w}"
+        for name, b, w in zip(methods, better, worse, strict=True)
+    ]
 
 
 def _pairs(columns: Sequence[Sequence[Any]], form: str) -> list[str]:
-    return [" / ".join(form.format(value) for value in pair) if pair[0] != "" else "" for pair in zip(*columns, strict=True)]
+    return [
+        " / ".join(form.format(value) for value in pair) if pair[0] != "" else ""
+        for pair in zip(*columns, strict=True)
+    ]
 
 
 def paged(text: str, results: Results) -> str:
@@ -327,12 +414,17 @@ def fits() -> None:
     """What docs/boosting.md says of single fits, on all rows of skin-588 and of the first draw of skin-4000."""
     drawn = [(problem, problem.draw(0)) for problem in map(load, ("skin-588", "skin-4000"))]
     (X, y), *_ = rows = [(problem.X[kept], problem.y[kept]) for problem, kept in drawn]
-    print("processor seconds per fit on skin-588, the least of three: default, threshold tuned, GMN-ASTra")
+    print(
+        "processor seconds per fit on skin-588, the least of three: default, threshold tuned, GMN-ASTra"
+    )
     for library in LIBRARIES:
         models = estimators(library)
         print(
             f"  {library:9}",
-            *(f"{min(_seconds(models[name], X, y) for _ in range(3)):.2f}" for name in ("default", "threshold tuned", OURS)),
+            *(
+                f"{min(_seconds(models[name], X, y) for _ in range(3)):.2f}"
+                for name in ("default", "threshold tuned", OURS)
+            ),
         )
     print("LightGBM's largest leaf value on skin-588 and skin-4000")
     models = {**estimators("LightGBM"), "BCE": ablation()["BCE, our start and curvature"]}
@@ -340,7 +432,10 @@ def fits() -> None:
         print(f"  {name:9}", *(f"{_largest_leaf(models[name], *each):.2g}" for each in rows))
     print("slope b after 100 rounds of LightGBM on skin-588, at the default rates and at 1 to 50")
     for name, kind in (("ASTra", {"loss": "bce"}), (OURS, {})):
-        slopes = [ASTraLGBMClassifier(**kind, **rates, **LIGHTGBM).fit(X, y).slope_ for rates in ({}, FAST)]
+        slopes = [
+            ASTraLGBMClassifier(**kind, **rates, **LIGHTGBM).fit(X, y).slope_
+            for rates in ({}, FAST)
+        ]
         print(f"  {name:9}", *(f"{slope:.3f}" for slope in slopes))
 
 
@@ -356,7 +451,9 @@ def _largest_leaf(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("run").add_argument("directory", type=Path)
     verbs.add_parser("page")

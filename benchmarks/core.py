@@ -10,7 +10,9 @@ from pathlib import Path
 
 # ruff: noqa: E402
 # benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+sys.path[:] = [
+    entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
+]
 
 import statistics
 import time
@@ -57,7 +59,9 @@ def jax_pair() -> tuple[Callable[[], object], Callable[[], object]]:
     @jax.jit
     def warp(x: jax.Array) -> tuple[jax.Array, jax.Array]:
         g = rebalanced_logit(x, b, xp=jnp)
-        return bce_loss(g, y, xp=jnp), bce_gradient(g, y, xp=jnp) * rebalanced_logit_dx(x, b, xp=jnp)
+        return bce_loss(g, y, xp=jnp), bce_gradient(g, y, xp=jnp) * rebalanced_logit_dx(
+            x, b, xp=jnp
+        )
 
     return lambda: jax.block_until_ready(plain(x)), lambda: jax.block_until_ready(warp(x))
 
@@ -73,7 +77,10 @@ def torch_pair() -> tuple[Callable[[], object], Callable[[], object]]:
             g = rebalanced_logit(x, b, xp=torch_xp)
             slope = rebalanced_logit_dx(x, b, xp=torch_xp)
         g = g.requires_grad_()
-        return torch.autograd.grad(torch.nn.functional.binary_cross_entropy_with_logits(g, y), g)[0] * slope
+        return (
+            torch.autograd.grad(torch.nn.functional.binary_cross_entropy_with_logits(g, y), g)[0]
+            * slope
+        )
 
     return own, warped
 
@@ -92,7 +99,9 @@ def main() -> None:
         own(), warped()
         turns = [(milliseconds(own), milliseconds(warped)) for _ in range(TURNS)]
         ratio = statistics.median(w / o for o, w in turns)
-        print(f"{name:<10}{statistics.median(o for o, _ in turns):>17.1f}{statistics.median(w for _, w in turns):>16.1f}{ratio:>8.1f}")
+        print(
+            f"{name:<10}{statistics.median(o for o, _ in turns):>17.1f}{statistics.median(w for _, w in turns):>16.1f}{ratio:>8.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -53,11 +53,17 @@ CHANGES: dict[str, dict[str, Any]] = {
     "the paper's width": {"hidden_layer_sizes": None},
     "one network": {"n_estimators": 1},
 }
-VARIANTS = {name: {"alpha": 2.0, "clip": None, "margin": 0.0, **change} for name, change in CHANGES.items()}
+VARIANTS = {
+    name: {"alpha": 2.0, "clip": None, "margin": 0.0, **change} for name, change in CHANGES.items()
+}
 
 
 def methods(names: Sequence[str]) -> list[Method]:
-    variants = [Method(name, ASTraClassifier(**options)) for name, options in VARIANTS.items() if name in names]
+    variants = [
+        Method(name, ASTraClassifier(**options))
+        for name, options in VARIANTS.items()
+        if name in names
+    ]
     return [*choose([name for name in names if name not in VARIANTS]).methods, *variants]
 
 
@@ -84,7 +90,10 @@ def collect(folder: Path) -> None:
 
 def read() -> list[Record]:
     with CSV.open(newline="") as file:
-        rows = [(row["problem"], row["method"], *(int(row[name]) for name in COLUMNS[2:])) for row in csv.DictReader(file)]
+        rows = [
+            (row["problem"], row["method"], *(int(row[name]) for name in COLUMNS[2:]))
+            for row in csv.DictReader(file)
+        ]
     return [Record(*row[:4], 0, *row[4:], average_precision=None, fit_seconds=0.0) for row in rows]
 
 
@@ -96,7 +105,9 @@ def page() -> None:
     print(f"README:\n\n{at_a_glance(records, rivals)}")
     for score, title in SCORES.items():
         print(f"\n### {title}\n\n{table(records, rivals, score)}")
-    print(f"\n### False alarms per 1,000 negatives\n\n{false_alarms(records, rivals, [*TABLE_1, *OTHERS])}")
+    print(
+        f"\n### False alarms per 1,000 negatives\n\n{false_alarms(records, rivals, [*TABLE_1, *OTHERS])}"
+    )
     print("\n### Pieces")
     for score, title in SCORES.items():
         print(f"\n{title}:\n\n{table(records, pieces, score)}")
@@ -106,7 +117,10 @@ def false_alarms(records: Sequence[Record], names: Sequence[str], problems: Sequ
     lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
     for problem in problems:
         by_name = by_method(records, problem)
-        rates = [1000 * sum(r.fp for r in by_name[name]) / sum(r.fp + r.tn for r in by_name[name]) for name in names]
+        rates = [
+            1000 * sum(r.fp for r in by_name[name]) / sum(r.fp + r.tn for r in by_name[name])
+            for name in names
+        ]
         lines.append(f"| {problem} | " + " | ".join(f"{rate:.1f}" for rate in rates) + " |")
     return "\n".join(lines)
 
@@ -118,30 +132,53 @@ def at_a_glance(records: Sequence[Record], names: Sequence[str]) -> str:
         for problem in TABLE_1
         for name, rows in by_method(records, problem).items()
     }
-    best = {problem: np.max([means[problem, name] for name in names], axis=0) for problem in TABLE_1}
+    best = {
+        problem: np.max([means[problem, name] for name in names], axis=0) for problem in TABLE_1
+    }
     lines = ["| G-Mean / MCC | " + " | ".join(TABLE_1) + " |", "|---|" + "---|" * len(TABLE_1)]
     for name in names:
-        cells = [" / ".join(cell(m, b, "") for m, b in zip(means[problem, name], best[problem], strict=True)) for problem in TABLE_1]
+        cells = [
+            " / ".join(
+                cell(m, b, "") for m, b in zip(means[problem, name], best[problem], strict=True)
+            )
+            for problem in TABLE_1
+        ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def table(records: Sequence[Record], names: Sequence[str], score: str, groups: Sequence[Sequence[str]] = (tuple(TABLE_1), OTHERS)) -> str:
+def table(
+    records: Sequence[Record],
+    names: Sequence[str],
+    score: str,
+    groups: Sequence[Sequence[str]] = (tuple(TABLE_1), OTHERS),
+) -> str:
     """Means by problem, the best in bold. ▲ and ▼: the first method is significantly better or worse than this (p ≤ 0.05, uncorrected)."""
     lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
     for problems in groups:
         ranks = []
         for problem in problems:
-            by_name = {name: sorted(rows, key=place) for name, rows in by_method(records, problem).items() if name in names}
+            by_name = {
+                name: sorted(rows, key=place)
+                for name, rows in by_method(records, problem).items()
+                if name in names
+            }
             if set(by_name) != set(names):
                 continue
             scores = {name: [getattr(r, score) for r in by_name[name]] for name in names}
             means = {name: float(np.mean(values)) for name, values in scores.items()}
             ranks.append(rankdata([-means[name] for name in names]))
-            cells = [cell(means[name], max(means.values()), sign(scores[names[0]], scores[name])) for name in names]
+            cells = [
+                cell(means[name], max(means.values()), sign(scores[names[0]], scores[name]))
+                for name in names
+            ]
             lines.append(f"| {problem} | " + " | ".join(cells) + " |")
         if ranks:
-            lines.append("| *mean rank* | " + " | ".join(f"{rank:.1f}" for rank in np.mean(ranks, axis=0)) + " |")
+            lines.append(
+                "| *mean rank* | "
+                + " | ".join(f"{rank:.1f}" for rank in np.mean(ranks, axis=0))
+                + " |"
+            )
     return "\n".join(lines)
 
 
@@ -162,12 +199,22 @@ def elsewhere(folder: Path) -> None:
     """Data that no default was tuned on."""
     names = [DEFAULT, *RIVALS]
     folder.mkdir(parents=True, exist_ok=True)
-    for source, problems, repetitions in (("scikit-learn", from_scikit_learn(), 5), ("KEEL", from_keel(), 3)):
-        records = run(Plan(problems, methods(names), repetitions=repetitions), folder / f"{source}.sqlite", n_jobs=-1)
+    for source, problems, repetitions in (
+        ("scikit-learn", from_scikit_learn(), 5),
+        ("KEEL", from_keel(), 3),
+    ):
+        records = run(
+            Plan(problems, methods(names), repetitions=repetitions),
+            folder / f"{source}.sqlite",
+            n_jobs=-1,
+        )
         called = [problem.name for problem in problems]
         for score, title in SCORES.items():
             print(f"\n{source}, {title}:\n\n{table(records, names, score, [called])}", flush=True)
-        print(f"\n{source}, false alarms per 1,000 negatives:\n\n{false_alarms(records, names, called)}", flush=True)
+        print(
+            f"\n{source}, false alarms per 1,000 negatives:\n\n{false_alarms(records, names, called)}",
+            flush=True,
+        )
 
 
 def from_scikit_learn() -> list[datasets.Problem]:
@@ -177,8 +224,13 @@ def from_scikit_learn() -> list[datasets.Problem]:
     X, digit = load_digits(return_X_y=True)
     tumours, benign = load_breast_cancer(return_X_y=True)
     return [
-        *(datasets.Problem(f"digit {d}", X, (digit == d).astype(np.int8), datasets.Redraw(10)) for d in range(10)),
-        datasets.Problem("malignant tumours", tumours, (benign == 0).astype(np.int8), datasets.Redraw(5)),
+        *(
+            datasets.Problem(f"digit {d}", X, (digit == d).astype(np.int8), datasets.Redraw(10))
+            for d in range(10)
+        ),
+        datasets.Problem(
+            "malignant tumours", tumours, (benign == 0).astype(np.int8), datasets.Redraw(5)
+        ),
     ]
 
 
@@ -191,10 +243,18 @@ def from_keel() -> list[datasets.Problem]:
     for name in list_data():
         table = load_data(name, raw=True)
         features, labels = table.iloc[:, :-1], table.iloc[:, -1].astype(str)
-        if len(table) >= 2_000 and features.select_dtypes("number").shape == features.shape and name != "optdigits":
+        if (
+            len(table) >= 2_000
+            and features.select_dtypes("number").shape == features.shape
+            and name != "optdigits"
+        ):
             rarest = min(sorted(set(labels)), key=list(labels).count)
             y = (labels == rarest).to_numpy(np.int8)
-            problems.append(datasets.Problem(f"{name} {rarest}", features.to_numpy(float), y, datasets.Redraw(10)))
+            problems.append(
+                datasets.Problem(
+                    f"{name} {rarest}", features.to_numpy(float), y, datasets.Redraw(10)
+                )
+            )
     return problems
 
 
@@ -204,14 +264,29 @@ def fitted() -> None:
         problem = datasets.load(name)
         splits = make_splits(problem, repetitions=REPETITIONS)
         seeds = [seed_of(0, split.repetition, split.fold) for split in splits]
-        models = ASTraClassifier().fit_many(problem.X, problem.y, [(split.learn, split.test) for split in splits], random_states=seeds)
+        models = ASTraClassifier().fit_many(
+            problem.X,
+            problem.y,
+            [(split.learn, split.test) for split in splits],
+            random_states=seeds,
+        )
         y = problem.y[splits[0].learn]
         limit = (np.sum(y == 0) / np.sum(y == 1)) ** models[0].slope_limit
         slopes = ", ".join(f"{b:.3f}" for b in models[0].slope_)
-        alphas = ", ".join(f"{alpha:g} in {sum(model.alpha_ == alpha for model in models)}" for alpha in (ALPHA_WITH_ROOM, *ALPHAS))
+        alphas = ", ".join(
+            f"{alpha:g} in {sum(model.alpha_ == alpha for model in models)}"
+            for alpha in (ALPHA_WITH_ROOM, *ALPHAS)
+        )
         margins = [model.margin_ for model in models if model.margin_ > 0]
-        moved = f"margin {min(margins):.2f} to {max(margins):.2f} in {len(margins)}" if margins else "no margin"
-        print(f"{name}: slopes {slopes} of {limit:.3f}; alpha = {alphas} of {len(models)}; {moved}", flush=True)
+        moved = (
+            f"margin {min(margins):.2f} to {max(margins):.2f} in {len(margins)}"
+            if margins
+            else "no margin"
+        )
+        print(
+            f"{name}: slopes {slopes} of {limit:.3f}; alpha = {alphas} of {len(models)}; {moved}",
+            flush=True,
+        )
 
 
 def easy() -> None:
@@ -229,21 +304,31 @@ def easy() -> None:
             *(("digits", load_digits(return_X_y=True), pair) for pair in ((3, 8), (4, 9))),
         ]
     }
-    problems = {**pairs, "breast cancer": load_breast_cancer(return_X_y=True), "moons": make_moons(500, noise=0.25, random_state=0)}
+    problems = {
+        **pairs,
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "moons": make_moons(500, noise=0.25, random_state=0),
+    }
     models = {
-        "MLPClassifier": make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000, random_state=0)),
+        "MLPClassifier": make_pipeline(
+            StandardScaler(), MLPClassifier(max_iter=1000, random_state=0)
+        ),
         "ASTraClassifier": ASTraClassifier(random_state=0),
         "without the slope's limit": ASTraClassifier(slope_limit=None, random_state=0),
     }
     print("| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models))
     for name, (features, labels) in problems.items():
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
-        means = [cross_val_score(model, features, labels, cv=folds).mean() for model in models.values()]
+        means = [
+            cross_val_score(model, features, labels, cv=folds).mean() for model in models.values()
+        ]
         print(f"| {name} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |", flush=True)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("run", "elsewhere"):
         commands.add_parser(name).add_argument("folder", type=Path)

@@ -17,7 +17,9 @@ from pathlib import Path
 
 # ruff: noqa: E402
 # benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+sys.path[:] = [
+    entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
+]
 
 import argparse
 import functools
@@ -36,7 +38,9 @@ FEATURES, HIDDEN = 3, 2
 TRAIN, VALIDATION, POSITIVES = 12_020, 4_007, (20, 7)
 
 
-def rows(n: int, positives: int, seed: int, features: int = FEATURES) -> tuple[np.ndarray, np.ndarray]:
+def rows(
+    n: int, positives: int, seed: int, features: int = FEATURES
+) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     y = np.zeros(n, np.float32)
     y[:positives] = 1
@@ -46,7 +50,11 @@ def rows(n: int, positives: int, seed: int, features: int = FEATURES) -> tuple[n
 
 
 def torch_epochs(
-    n_epochs: int, sizes: tuple[int, int] = (TRAIN, VALIDATION), features: int = FEATURES, hidden: int = HIDDEN, validation: bool = True
+    n_epochs: int,
+    sizes: tuple[int, int] = (TRAIN, VALIDATION),
+    features: int = FEATURES,
+    hidden: int = HIDDEN,
+    validation: bool = True,
 ) -> float:
     """Seconds per epoch of the loop a PyTorch user would write: BCE on z, Adam, the slope at its own rate.
 
@@ -59,7 +67,9 @@ def torch_epochs(
     X_val, y_val = (torch.tensor(a) for a in rows(sizes[1], POSITIVES[1], 1, features))
     model = nn.Sequential(nn.Linear(features, hidden), nn.LeakyReLU(0.3), nn.Linear(hidden, 1))
     beta = nn.Parameter(torch.tensor(5.396))
-    optimizer = torch.optim.Adam([{"params": model.parameters()}, {"params": [beta], "lr": 0.01}], lr=0.001, eps=1e-7)
+    optimizer = torch.optim.Adam(
+        [{"params": model.parameters()}, {"params": [beta], "lr": 0.01}], lr=0.001, eps=1e-7
+    )
 
     def rebalanced(x: torch.Tensor) -> torch.Tensor:
         b = torch.where(beta > 0, 2 + beta, 1 + torch.exp(beta))
@@ -68,7 +78,9 @@ def torch_epochs(
 
     def e_ratio(g: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         z = torch.sigmoid(g)
-        return ((1 - z) * labels).sum() / labels.sum() * (1 - labels).sum() / (z * (1 - labels)).sum()
+        return (
+            ((1 - z) * labels).sum() / labels.sum() * (1 - labels).sum() / (z * (1 - labels)).sum()
+        )
 
     start = time.perf_counter()
     for _ in range(n_epochs):
@@ -76,7 +88,9 @@ def torch_epochs(
         g = rebalanced(model(X).squeeze(1))
         nn.functional.binary_cross_entropy_with_logits(g, y).backward()
         rate = optimizer.param_groups[1]["lr"]
-        optimizer.param_groups[1]["lr"] = min(1.1 * rate, 0.5) if e_ratio(g.detach(), y) > 1 else max(0.99 * rate, 0.01)
+        optimizer.param_groups[1]["lr"] = (
+            min(1.1 * rate, 0.5) if e_ratio(g.detach(), y) > 1 else max(0.99 * rate, 0.01)
+        )
         optimizer.step()
         if validation:
             with torch.no_grad():
@@ -95,7 +109,12 @@ def engine_seconds(n_networks: int, n_epochs: int) -> float:
 
     def fold(n: int, positives: int, seed: int) -> Fold:
         X, y = rows(n, positives, seed)
-        return Fold(X, y, np.ones(n, np.float32), View(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32)))
+        return Fold(
+            X,
+            y,
+            np.ones(n, np.float32),
+            View(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32)),
+        )
 
     architecture = Architecture(FEATURES, (HIDDEN,))
     stack = Stack(
@@ -109,7 +128,9 @@ def engine_seconds(n_networks: int, n_epochs: int) -> float:
 
     def run(epochs: int) -> float:
         start = time.perf_counter()
-        train(stack, Settings(loss="bce", selection="fnr", epochs=epochs), n_jobs=joblib.cpu_count())
+        train(
+            stack, Settings(loss="bce", selection="fnr", epochs=epochs), n_jobs=joblib.cpu_count()
+        )
         return time.perf_counter() - start
 
     train(stack, Settings(loss="bce", selection="fnr", epochs=n_epochs, time_limit=0.0))  # compiles
@@ -120,7 +141,9 @@ def a() -> None:
     turns = [(torch_epochs(100), engine_seconds(50, 5000)) for _ in range(3)]
     ratio = statistics.median(t / e for t, e in turns)
     torch_ms, engine_ms = (statistics.median(values) * 1e3 for values in zip(*turns, strict=True))
-    print(f"(a) ms per network and epoch: PyTorch {torch_ms:.2f}, engine {engine_ms:.4f}: {ratio:.0f} times faster")
+    print(
+        f"(a) ms per network and epoch: PyTorch {torch_ms:.2f}, engine {engine_ms:.4f}: {ratio:.0f} times faster"
+    )
     assert ratio >= 20, "promised: at least 20 times"
 
 
@@ -142,7 +165,13 @@ def fit(**options):
 def in_fresh_process(code: str, **settings: str) -> list[float]:
     """The numbers that the code prints. settings: of the process's environment."""
     environment = {**os.environ, **settings}
-    out = subprocess.run([sys.executable, "-c", FIT + code], check=True, capture_output=True, text=True, env=environment).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", FIT + code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    ).stdout
     return [float(word) for word in out.split()]
 
 
@@ -151,8 +180,12 @@ def b() -> None:
     # The default has one more input, the distance, and 16 units.
     wide = functools.partial(one, features=FEATURES + 1, hidden=16)
     narrow, default = "four narrow networks", "the default"
-    trials = PARTS * len(ALPHAS)  # networks that choose alpha, on fewer rows and for half of the epochs
-    trial = functools.partial(wide, sizes=(TRAINED_ON + POSITIVES[0] * (PARTS - 1) // PARTS, VALIDATION))
+    trials = PARTS * len(
+        ALPHAS
+    )  # networks that choose alpha, on fewer rows and for half of the epochs
+    trial = functools.partial(
+        wide, sizes=(TRAINED_ON + POSITIVES[0] * (PARTS - 1) // PARTS, VALIDATION)
+    )
     cases: dict[str, tuple[Callable[[], float], str]] = {
         "one narrow network": (one, "**narrow, n_estimators=1"),
         narrow: (lambda: 4 * one(), "**narrow"),
@@ -161,10 +194,15 @@ def b() -> None:
     }
     ratios = {}
     for name, (loop, options) in cases.items():
-        turns = [(2000 * loop(), *in_fresh_process(f"print(fit(epochs=2000, {options}))")) for _ in range(3)]
+        turns = [
+            (2000 * loop(), *in_fresh_process(f"print(fit(epochs=2000, {options}))"))
+            for _ in range(3)
+        ]
         ratios[name] = statistics.median(t / e for t, e in turns)
         torch_s, fit_s = (statistics.median(values) for values in zip(*turns, strict=True))
-        print(f"(b) first fit, 2,000 epochs, compiling too, {name}: PyTorch {torch_s:.1f} s, ours {fit_s:.2f} s: {ratios[name]:.1f} times")
+        print(
+            f"(b) first fit, 2,000 epochs, compiling too, {name}: PyTorch {torch_s:.1f} s, ours {fit_s:.2f} s: {ratios[name]:.1f} times"
+        )
     print(f"    (the default: its four networks, and {trials} that choose alpha)")
     assert min(ratios[narrow], ratios[default]) >= 8, "promised: at least 8 times"
 
@@ -198,14 +236,20 @@ print(min(np.diff(ends)) / each / n * 1e9, (peak - before + X.nbytes) / X.nbytes
 
 
 def _scale(n: int) -> list[float]:
-    out = subprocess.run([sys.executable, "-c", SCALE, str(n)], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", SCALE, str(n)], check=True, capture_output=True, text=True
+    ).stdout
     return [float(word) for word in out.split()]
 
 
 def c() -> None:
-    print("(c) 20 features, one network of 11 hidden units: ns per row and epoch, and peak memory as a multiple of the float32 data")
+    print(
+        "(c) 20 features, one network of 11 hidden units: ns per row and epoch, and peak memory as a multiple of the float32 data"
+    )
     sizes = (10_000, 100_000, 1_000_000, 10_000_000)
-    turns = [[_scale(n) for n in sizes] for _ in range(2)]  # the least of each: the machine's speed changes from minute to minute
+    turns = [
+        [_scale(n) for n in sizes] for _ in range(2)
+    ]  # the least of each: the machine's speed changes from minute to minute
     found = {n: np.min([turn[i] for turn in turns], axis=0) for i, n in enumerate(sizes)}
     for n in sizes:
         print(f"    {n:>10,} rows: {found[n][0]:6.1f} ns, memory {found[n][1]:.2f}")
@@ -215,17 +259,30 @@ def c() -> None:
 
 
 def d() -> None:
-    turns = [in_fresh_process("print(fit(epochs=1, **narrow), fit(epochs=1, **narrow))") for _ in range(3)]
+    turns = [
+        in_fresh_process("print(fit(epochs=1, **narrow), fit(epochs=1, **narrow))")
+        for _ in range(3)
+    ]
     first, second = (statistics.median(values) for values in zip(*turns, strict=True))
-    print(f"(d) first fit of one epoch {first:.2f} s, second {second:.3f} s: compiling takes {first - second:.2f} s, once")
+    print(
+        f"(d) first fit of one epoch {first:.2f} s, second {second:.3f} s: compiling takes {first - second:.2f} s, once"
+    )
     assert first - second < 2, "promised: under 2 s"
     assert second < 0.2 * first, "promised: no compiling for a second fit of the same shape"
     with tempfile.TemporaryDirectory() as folder:
-        cache = {"JAX_COMPILATION_CACHE_DIR": folder, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        cache = {
+            "JAX_COMPILATION_CACHE_DIR": folder,
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        }
         in_fresh_process("fit()", **cache)
-        turns = [in_fresh_process("print(fit())") + in_fresh_process("print(fit())", **cache) for _ in range(3)]
+        turns = [
+            in_fresh_process("print(fit())") + in_fresh_process("print(fit())", **cache)
+            for _ in range(3)
+        ]
     without, cached = (statistics.median(values) for values in zip(*turns, strict=True))
-    print(f"(d) the default's first fit in a new process {without:.2f} s, with JAX's cache of earlier processes {cached:.2f} s")
+    print(
+        f"(d) the default's first fit in a new process {without:.2f} s, with JAX's cache of earlier processes {cached:.2f} s"
+    )
 
 
 PAPER = """
@@ -273,7 +330,9 @@ def f() -> None:
 
 if __name__ == "__main__":
     parts = {"a": a, "b": b, "c": c, "d": d, "e": e, "f": f}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", help="default: a b c d", metavar="|".join(parts))
     for name in (asked := parser.parse_args().parts or ["a", "b", "c", "d"]):
         if name not in parts:

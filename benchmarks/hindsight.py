@@ -51,7 +51,9 @@ def tested(problem: datasets.Problem, method: Method, split: Split) -> Tested:
     y = problem.y[split.test]
     try:
         with warnings.catch_warnings(action="ignore"):
-            model = seeded(method.estimator, seed_of(0, split.repetition, split.fold)).fit(problem.X[split.learn], problem.y[split.learn])
+            model = seeded(method.estimator, seed_of(0, split.repetition, split.fold)).fit(
+                problem.X[split.learn], problem.y[split.learn]
+            )
         scores = how_positive(model, problem.X[split.test])
     except ValueError:
         scores = np.full(len(y), -np.inf)
@@ -65,7 +67,9 @@ def at_thresholds(folds: Sequence[Tested]) -> tuple[np.ndarray, np.ndarray]:
     g_mean, mcc = np.zeros(len(thresholds)), np.zeros(len(thresholds))
     for negatives, positives in folds:
         tn, fn = (np.searchsorted(scores, thresholds) for scores in (negatives, positives))
-        counts = SoftConfusion(*(count.astype(float) for count in (tn, len(negatives) - tn, fn, len(positives) - fn)))
+        counts = SoftConfusion(
+            *(count.astype(float) for count in (tn, len(negatives) - tn, fn, len(positives) - fn))
+        )
         g_mean += counts.g_mean / len(folds)
         mcc += counts.mcc / len(folds)
     return g_mean, mcc
@@ -74,7 +78,10 @@ def at_thresholds(folds: Sequence[Tested]) -> tuple[np.ndarray, np.ndarray]:
 def best_rivals(problem: str) -> tuple[float, float]:
     """The best mean G-Mean and the best mean MCC that any rival has, at its own threshold."""
     records = by_method(read(), problem)
-    best_g_mean, best_mcc = (max(float(np.mean([getattr(r, score) for r in records[name]])) for name in RIVALS) for score in SCORES)
+    best_g_mean, best_mcc = (
+        max(float(np.mean([getattr(r, score) for r in records[name]])) for name in RIVALS)
+        for score in SCORES
+    )
     return best_g_mean, best_mcc
 
 
@@ -86,26 +93,42 @@ def show(name: str) -> None:
     problem = datasets.load(name)
     splits = make_splits(problem, repetitions=REPETITIONS)
     best_g_mean, best_mcc = best_rivals(name)
-    print(f"\n| {name} | MCC where the G-Mean is at least {best_g_mean:.3f} | G-Mean where the MCC is at least {best_mcc:.3f} |")
+    print(
+        f"\n| {name} | MCC where the G-Mean is at least {best_g_mean:.3f} | G-Mean where the MCC is at least {best_mcc:.3f} |"
+    )
     print("|---|---|---|")
-    variants = [Method(variant, ASTraClassifier(**options, n_jobs=1)) for variant, options in OURS.items()]
+    variants = [
+        Method(variant, ASTraClassifier(**options, n_jobs=1)) for variant, options in OURS.items()
+    ]
     for method in [*choose([DEFAULT]).methods, *variants, *choose(["rivals"]).methods]:
         folds = Parallel(n_jobs=-1)(delayed(tested)(problem, method, split) for split in splits)
         g_mean, mcc = at_thresholds(folds)
-        print(f"| {method.name} | {highest(mcc, g_mean >= best_g_mean)} | {highest(g_mean, mcc >= best_mcc)} |", flush=True)
+        print(
+            f"| {method.name} | {highest(mcc, g_mean >= best_g_mean)} | {highest(g_mean, mcc >= best_mcc)} |",
+            flush=True,
+        )
 
 
 def flawless() -> None:
     records = read()
-    print("\nA classifier without a mistake would be significantly better, in one score at least, than")
+    print(
+        "\nA classifier without a mistake would be significantly better, in one score at least, than"
+    )
     for rival in RIVALS:
         of_rival = [by_method(records, problem)[rival] for problem in TABLE_1]
-        proven = [any(sign([1.0] * len(rows), [getattr(r, score) for r in rows]) for score in SCORES) for rows in of_rival]
-        print(f"  {rival} on {sum(proven)} of {len(proven)}: {', '.join(np.asarray([*TABLE_1])[proven])}")
+        proven = [
+            any(sign([1.0] * len(rows), [getattr(r, score) for r in rows]) for score in SCORES)
+            for rows in of_rival
+        ]
+        print(
+            f"  {rival} on {sum(proven)} of {len(proven)}: {', '.join(np.asarray([*TABLE_1])[proven])}"
+        )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("problems", nargs="*", help=f"default: {' '.join(OPEN)}")
     for asked in parser.parse_args().problems or OPEN:
         show(asked)

@@ -13,7 +13,9 @@ from pathlib import Path
 
 # ruff: noqa: E402
 # This file is called keras, and Python looks beside a script first: without this line `import keras` would find the script itself.
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+sys.path[:] = [
+    entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
+]
 
 import importlib.util
 import os
@@ -32,10 +34,17 @@ def models():
     from astralearn.keras import ASTra, GMNLoss, SlopeRateOptimizer
 
     def layers():
-        return [keras.Input((10,)), keras.layers.Dense(32, "relu"), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)]
+        return [
+            keras.Input((10,)),
+            keras.layers.Dense(32, "relu"),
+            keras.layers.Dense(16, "relu"),
+            keras.layers.Dense(1),
+        ]
 
     plain, ours = keras.Sequential(layers()), keras.Sequential([*layers(), ASTra()])
-    plain.compile(keras.optimizers.Adam(1e-3), loss=keras.losses.BinaryCrossentropy(from_logits=True))
+    plain.compile(
+        keras.optimizers.Adam(1e-3), loss=keras.losses.BinaryCrossentropy(from_logits=True)
+    )
     ours.compile(SlopeRateOptimizer(keras.optimizers.Adam(1e-3)), loss=GMNLoss())
     return {"BCE": plain, "ASTra + GMN": ours}
 
@@ -58,9 +67,14 @@ def measure() -> int:
             start = time.perf_counter()
             model.fit(x, y, batch_size=BATCH, epochs=1, verbose=0, shuffle=False)
             rounds[name].append((time.perf_counter() - start) / (ROWS / BATCH) * 1000)
-    ratio = statistics.median(ours / plain for plain, ours in zip(rounds["BCE"], rounds["ASTra + GMN"], strict=True))
+    ratio = statistics.median(
+        ours / plain for plain, ours in zip(rounds["BCE"], rounds["ASTra + GMN"], strict=True)
+    )
     times = ", ".join(f"{name} {statistics.median(each):.2f} ms" for name, each in rounds.items())
-    print(f"{keras.config.backend():12}{times}: {ratio:.2f} (at most {LIMIT}) {'MISSED' if ratio > LIMIT else 'held'}", flush=True)
+    print(
+        f"{keras.config.backend():12}{times}: {ratio:.2f} (at most {LIMIT}) {'MISSED' if ratio > LIMIT else 'held'}",
+        flush=True,
+    )
     return int(ratio > LIMIT)
 
 
@@ -69,9 +83,18 @@ def main() -> int:
         return measure()
     missed = 0
     for backend in sys.argv[1:] or [name for name in BACKENDS if importlib.util.find_spec(name)]:
-        environment = {**os.environ, "KERAS_BACKEND": backend, "ASTRALEARN_BENCHMARK": "inside", "TF_CPP_MIN_LOG_LEVEL": "2"}
-        environment["OMP_NUM_THREADS"] = "1"  # PyTorch would spend its time waiting for a second core that others hold
-        missed += subprocess.run([sys.executable, __file__], env=environment, check=False).returncode
+        environment = {
+            **os.environ,
+            "KERAS_BACKEND": backend,
+            "ASTRALEARN_BENCHMARK": "inside",
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        }
+        environment["OMP_NUM_THREADS"] = (
+            "1"  # PyTorch would spend its time waiting for a second core that others hold
+        )
+        missed += subprocess.run(
+            [sys.executable, __file__], env=environment, check=False
+        ).returncode
     return int(missed > 0)
 
 

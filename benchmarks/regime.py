@@ -44,9 +44,16 @@ def scaled(problem: datasets.Problem, scaling: str) -> datasets.Problem:
     return replace(problem, X=(X - low) / np.where(high > low, high - low, 1.0))
 
 
-def fitted(problem: datasets.Problem, splits: list[Split], method: str, scaling: str, **settings: Any) -> list[ASTraClassifier]:
+def fitted(
+    problem: datasets.Problem, splits: list[Split], method: str, scaling: str, **settings: Any
+) -> list[ASTraClassifier]:
     model = ASTraClassifier.paper(
-        *LADDER[method], validation_fraction=0.0, standardize=scaling == "z-score", warm_start=True, n_jobs=1, **settings
+        *LADDER[method],
+        validation_fraction=0.0,
+        standardize=scaling == "z-score",
+        warm_start=True,
+        n_jobs=1,
+        **settings,
     )
     roles = [(split.train, split.validation, split.test) for split in splits]
     seeds = [seed_of(0, split.repetition, split.fold) for split in splits]
@@ -76,7 +83,9 @@ def scores(truth: np.ndarray, found: np.ndarray) -> tuple[str, str]:
 def run_cell(name: str, method: str, scaling: str) -> list[dict[str, Any]]:
     problem = scaled(datasets.load(name), scaling)
     splits = make_splits(problem, folds=PROTOCOL.folds, repetitions=REPETITIONS, seed=0)
-    late = fitted(problem, splits, method, scaling, epochs=PROTOCOL.epochs, burn_in=PROTOCOL.burn_in)
+    late = fitted(
+        problem, splits, method, scaling, epochs=PROTOCOL.epochs, burn_in=PROTOCOL.burn_in
+    )
     early = fitted(problem, splits, method, scaling, epochs=PROTOCOL.burn_in, burn_in=0)
     rows = []
     for split, both in zip(splits, zip(late, early, strict=True), strict=True):
@@ -90,10 +99,22 @@ def run_cell(name: str, method: str, scaling: str) -> list[dict[str, Any]]:
 
 def run(path: Path) -> None:
     """Adds to the file what is missing, a cell at a time: stop it and run it again as you like."""
-    done = {(row["problem"], row["method"], row["scaling"]) for row in read(path)} if path.exists() else set()
-    cells = [(p, m, s) for s in reversed(SCALINGS) for p in PROTOCOL.problems for m in PROTOCOL.methods if (p, m, s) not in done]
+    done = (
+        {(row["problem"], row["method"], row["scaling"]) for row in read(path)}
+        if path.exists()
+        else set()
+    )
+    cells = [
+        (p, m, s)
+        for s in reversed(SCALINGS)
+        for p in PROTOCOL.problems
+        for m in PROTOCOL.methods
+        if (p, m, s) not in done
+    ]
     started = time.perf_counter()
-    results = joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")(joblib.delayed(run_cell)(*cell) for cell in cells)
+    results = joblib.Parallel(n_jobs=-1, batch_size=1, return_as="generator_unordered")(
+        joblib.delayed(run_cell)(*cell) for cell in cells
+    )
     for i, rows in enumerate(results, 1):
         is_new = not path.exists()
         with path.open("a", newline="") as file:
@@ -125,7 +146,10 @@ def report(path: Path) -> None:
             print(f"| | **the paper** | {problem} | " + " | ".join(printed) + " |")
             for scaling in SCALINGS:
                 for choice in CHOICES:
-                    cells = [_cell(means, scaling, choice, problem, method, score) for method in PROTOCOL.methods]
+                    cells = [
+                        _cell(means, scaling, choice, problem, method, score)
+                        for method in PROTOCOL.methods
+                    ]
                     print(f"| {scaling} | {choice} | {problem} | " + " | ".join(cells) + " |")
 
 
@@ -133,11 +157,20 @@ def _grouped(rows: list[dict[str, str]]) -> dict[tuple[str, ...], list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         for score in SCORES:
-            groups.setdefault((row["scaling"], row["choice"], row["problem"], row["method"], score), []).append(row[score])
+            groups.setdefault(
+                (row["scaling"], row["choice"], row["problem"], row["method"], score), []
+            ).append(row[score])
     return groups
 
 
-def _cell(means: dict[tuple[str, ...], Any], scaling: str, choice: str, problem: str, method: str, score: str) -> str:
+def _cell(
+    means: dict[tuple[str, ...], Any],
+    scaling: str,
+    choice: str,
+    problem: str,
+    method: str,
+    score: str,
+) -> str:
     mean = means.get((scaling, choice, problem, method, score))
     if mean is None:
         return "–"
@@ -146,22 +179,40 @@ def _cell(means: dict[tuple[str, ...], Any], scaling: str, choice: str, problem:
 
 def _summary(means: dict[tuple[str, ...], Any]) -> str:
     """Of each regime: cells inside the published interval, and the mean absolute difference from the published means."""
-    lines = ["| scaling | epoch | cells inside the interval | mean difference G-Mean | mean difference MCC |", "|---|---|---|---|---|"]
+    lines = [
+        "| scaling | epoch | cells inside the interval | mean difference G-Mean | mean difference MCC |",
+        "|---|---|---|---|---|",
+    ]
     for scaling in SCALINGS:
         for choice in CHOICES:
             keys = [key for key in means if key[:2] == (scaling, choice)]
             if not keys:
                 continue
-            inside = sum(float(means[key]) in TABLE_2[key[2]][key[4]][key[3]].interval for key in keys)
+            inside = sum(
+                float(means[key]) in TABLE_2[key[2]][key[4]][key[3]].interval for key in keys
+            )
             gaps = [
-                np.mean([abs(means[key] - TABLE_2[key[2]][key[4]][key[3]].mean) for key in keys if key[4] == score]) for score in SCORES
+                np.mean(
+                    [
+                        abs(means[key] - TABLE_2[key[2]][key[4]][key[3]].mean)
+                        for key in keys
+                        if key[4] == score
+                    ]
+                )
+                for score in SCORES
             ]
-            lines.append(f"| {scaling} | {choice} | {inside} of {len(keys)} | " + " | ".join(f"{gap:.3f}" for gap in gaps) + " |")
+            lines.append(
+                f"| {scaling} | {choice} | {inside} of {len(keys)} | "
+                + " | ".join(f"{gap:.3f}" for gap in gaps)
+                + " |"
+            )
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=["run", "report"])
     parser.add_argument("file", type=Path)
     asked = parser.parse_args()

@@ -11,7 +11,9 @@ from pathlib import Path
 
 # ruff: noqa: E402
 # This file is called torch, and Python looks beside a script first: without this line `import torch` would find the script itself.
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+sys.path[:] = [
+    entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
+]
 
 import time
 from collections.abc import Callable
@@ -56,7 +58,13 @@ def main() -> int:
     x = torch.randn(N, requires_grad=True)
     y = (torch.rand(N) < 0.01).float()
     layer, bce = ASTra(), nn.BCEWithLogitsLoss()
-    own = {"BCELoss": BCELoss(), "GMNLoss": GMNLoss(), "RootGMNLoss": RootGMNLoss(), "F1Loss": F1Loss(), "MCCLoss": MCCLoss()}
+    own = {
+        "BCELoss": BCELoss(),
+        "GMNLoss": GMNLoss(),
+        "RootGMNLoss": RootGMNLoss(),
+        "F1Loss": F1Loss(),
+        "MCCLoss": MCCLoss(),
+    }
     steps: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"BCEWithLogitsLoss": bce, **own}
     for name, loss in list(steps.items()):
         steps[f"ASTra + {name}"] = nn_step(layer, loss)
@@ -67,7 +75,9 @@ def main() -> int:
         contenders[f"{name}{COMPILED}"] = lambda step=compiled: step(x, y)
     best = fastest(contenders, [x, layer.raw_slope])
     for name, milliseconds in best.items():
-        print(f"{name:36}{milliseconds:8.2f} ms{milliseconds / best[BASE + compiled_as(name)]:8.2f}")
+        print(
+            f"{name:36}{milliseconds:8.2f} ms{milliseconds / best[BASE + compiled_as(name)]:8.2f}"
+        )
     promises = [
         ("ASTra + BCEWithLogitsLoss", 3.0),
         ("ASTra + BCELoss", 3.0),
@@ -80,7 +90,9 @@ def main() -> int:
         base = BASE + compiled_as(name)
         ratio = best[name] / best[base]
         missed += ratio > limit
-        print(f"{name} / {base}: {ratio:.2f} (at most {limit}) {'MISSED' if ratio > limit else 'held'}")
+        print(
+            f"{name} / {base}: {ratio:.2f} (at most {limit}) {'MISSED' if ratio > limit else 'held'}"
+        )
     return int(missed > 0)
 
 

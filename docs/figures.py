@@ -30,7 +30,9 @@ def warp_figure() -> None:
         slope.plot(x, astralearn.rebalanced_logit_dx(x, b), color=color)
         loss.plot(x, np.logaddexp(0, -g), color=color)
         loss.plot(x, np.logaddexp(0, g), color=color, linestyle="--")
-    value.set(title="the rebalanced logit g(x, b)", xlabel="x, the network's output", ylim=(-12, 12))
+    value.set(
+        title="the rebalanced logit g(x, b)", xlabel="x, the network's output", ylim=(-12, 12)
+    )
     slope.set(title="its slope ∂g/∂x: b on the left, 1 on the right", xlabel="x", yscale="log")
     loss.set(title="BCE of a positive (—) and a negative (- -)", xlabel="x", ylim=(0, 8))
     for axes in (value, slope, loss):
@@ -48,9 +50,16 @@ def training_figure() -> None:
     eights, others = np.flatnonzero(digit == 8), np.flatnonzero(digit != 8)
     rows = np.r_[eights[:5], others[:900]]
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
-    free = [({"loss": loss, "slope_limit": None}, color) for loss, color in (("bce", "C1"), ("gmn", "C0"), ("root_gmn", "C2"))]
+    free = [
+        ({"loss": loss, "slope_limit": None}, color)
+        for loss, color in (("bce", "C1"), ("gmn", "C0"), ("root_gmn", "C2"))
+    ]
     for options, color in (*free, ({}, "black")):
-        history = astralearn.ASTraClassifier(**options, random_state=0).fit(X[rows], digit[rows] == 8).history_
+        history = (
+            astralearn.ASTraClassifier(**options, random_state=0)
+            .fit(X[rows], digit[rows] == 8)
+            .history_
+        )
         label = f'loss="{options["loss"]}", no limit' if options else "default"
         for axis, name in zip(axes, ("threshold", "e_ratio", "fnr"), strict=True):
             axis.plot(history["epoch"], history[name], color=color, label=label)

@@ -23,19 +23,25 @@ def bce(probability: float, label: int) -> float:
 
 
 def curve_table() -> Table:
-    table = Table(title="ASTra: the probability ŷ of the positive class at logit x", title_justify="left")
+    table = Table(
+        title="ASTra: the probability ŷ of the positive class at logit x", title_justify="left"
+    )
     table.add_column("slope b", justify="right")
     table.add_column("τ", justify="right")
     for x in XS:
         table.add_column(f"x = {x:g}", justify="right")
     for tau in TAUS:
         b = float(astralearn.slope(tau))
-        table.add_row(f"{b:.3f}", f"{tau:.2f}", *(f"{float(astralearn.astra(x, b)):.3f}" for x in XS))
+        table.add_row(
+            f"{b:.3f}", f"{tau:.2f}", *(f"{float(astralearn.astra(x, b)):.3f}" for x in XS)
+        )
     return table
 
 
 def band_table() -> Table:
-    table = Table(title="BCE of a positive and of a negative at x = 0.2, on ŷ and on z", title_justify="left")
+    table = Table(
+        title="BCE of a positive and of a negative at x = 0.2, on ŷ and on z", title_justify="left"
+    )
     for heading in ("τ", "wrongly ordered band", "ŷ: y = 1", "ŷ: y = 0", "z: y = 1", "z: y = 0"):
         table.add_column(heading, justify="right")
     for tau in TAUS:
@@ -46,7 +52,14 @@ def band_table() -> Table:
         band = f"0 < x < {end:.3f}" if end > 1e-9 else "none"
         plain, other = bce(y_hat, 1), bce(y_hat, 0)
         style = "red" if plain > other else "green"
-        table.add_row(f"{tau:.2f}", band, f"[{style}]{plain:.3f}[/]", f"[{style}]{other:.3f}[/]", f"{bce(z, 1):.3f}", f"{bce(z, 0):.3f}")
+        table.add_row(
+            f"{tau:.2f}",
+            band,
+            f"[{style}]{plain:.3f}[/]",
+            f"[{style}]{other:.3f}[/]",
+            f"{bce(z, 1):.3f}",
+            f"{bce(z, 0):.3f}",
+        )
     return table
 
 

@@ -15,7 +15,15 @@ import keras
 import numpy as np
 
 from astralearn.datasets import load
-from astralearn.keras import ASTra, BestAfterBurnIn, ERatio, GMNLoss, SlopeRate, SlopeRateOptimizer, SoftFNR
+from astralearn.keras import (
+    ASTra,
+    BestAfterBurnIn,
+    ERatio,
+    GMNLoss,
+    SlopeRate,
+    SlopeRateOptimizer,
+    SoftFNR,
+)
 from astralearn.study.splits import make_splits
 
 
@@ -55,12 +63,19 @@ def main(epochs: int = 2000, folds: int = 5) -> list[tuple[float, float]]:
         positive = model.predict(x[split.test], verbose=0, batch_size=len(y))[:, 0] >= 0
         rates.append((float(positive[y == 1].mean()), float((~positive[y == 0]).mean())))
         threshold = float(keras.ops.convert_to_numpy(model.layers[-1].threshold)[0])
-        print(f"fold {split.fold}: TPR {rates[-1][0]:.0f}, TNR {rates[-1][1]:.4f}, threshold {threshold:.3f}", flush=True)
-    print(f"G-Mean {np.mean([math.sqrt(tpr * tnr) for tpr, tnr in rates]):.3f} over {len(rates)} folds")
+        print(
+            f"fold {split.fold}: TPR {rates[-1][0]:.0f}, TNR {rates[-1][1]:.4f}, threshold {threshold:.3f}",
+            flush=True,
+        )
+    print(
+        f"G-Mean {np.mean([math.sqrt(tpr * tnr) for tpr, tnr in rates]):.3f} over {len(rates)} folds"
+    )
     return rates
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("epochs", type=int, nargs="?", default=2_000)
     main(parser.parse_args().epochs)

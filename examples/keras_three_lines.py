@@ -13,13 +13,17 @@ from astralearn.keras import ASTra, ERatio, GMNLoss, SlopeRate, SlopeRateOptimiz
 
 def cloud(positives: int, negatives: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     y = np.r_[np.ones(positives), np.zeros(negatives)].astype("float32")
-    return (np.random.default_rng(seed).normal(size=(len(y), 10)) + 0.6 * y[:, None]).astype("float32"), y
+    return (np.random.default_rng(seed).normal(size=(len(y), 10)) + 0.6 * y[:, None]).astype(
+        "float32"
+    ), y
 
 
 def train(rebalanced: bool, epochs: int = 300) -> keras.Model:
     x, y = cloud(20, 10_000, seed=0)
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((10,)), keras.layers.Dense(16, "leaky_relu"), keras.layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.Input((10,)), keras.layers.Dense(16, "leaky_relu"), keras.layers.Dense(1)]
+    )
     loss, optimizer = keras.losses.BinaryCrossentropy(from_logits=True), keras.optimizers.Adam(1e-3)
     metrics, callbacks = [], []
     if rebalanced:
@@ -42,4 +46,8 @@ def judge(model: keras.Model) -> str:
 if __name__ == "__main__":
     print("BCE       ", judge(train(rebalanced=False)))
     model = train(rebalanced=True)
-    print("GMN-ASTra ", judge(model), f"(threshold {keras.ops.convert_to_numpy(model.layers[-1].threshold)[0]:.3f})")
+    print(
+        "GMN-ASTra ",
+        judge(model),
+        f"(threshold {keras.ops.convert_to_numpy(model.layers[-1].threshold)[0]:.3f})",
+    )

@@ -16,4 +16,6 @@ test = np.setdiff1d(np.arange(len(y)), train)
 for model in (MLPClassifier(random_state=0, max_iter=2000), ASTraClassifier(random_state=0)):
     found = model.fit(X[train], y[train]).predict(X[test])
     (hits, missed), (alarms, _) = confusion_matrix(y[test], found, labels=["eight", "other"])
-    print(f"{type(model).__name__}: {hits} of {hits + missed} eights found, {alarms} false alarms among {np.sum(y[test] == 'other')}")
+    print(
+        f"{type(model).__name__}: {hits} of {hits + missed} eights found, {alarms} false alarms among {np.sum(y[test] == 'other')}"
+    )

@@ -35,7 +35,14 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from astralearn import SoftConfusion
-from astralearn.torch import ASTra, GMNLoss, SlopeRate, SoftConfusionMonitor, StratifiedBatchSampler, parameter_groups
+from astralearn.torch import (
+    ASTra,
+    GMNLoss,
+    SlopeRate,
+    SoftConfusionMonitor,
+    StratifiedBatchSampler,
+    parameter_groups,
+)
 
 SHIRT = 6
 
@@ -49,14 +56,24 @@ def read_idx(path: Path) -> Tensor:
 
 def load(folder: Path, part: str) -> tuple[Tensor, Tensor]:
     """Images (N, 1, 28, 28) in about [−1, 2], and whether each is a shirt."""
-    images, labels = read_idx(folder / f"{part}-images-idx3-ubyte.gz"), read_idx(folder / f"{part}-labels-idx1-ubyte.gz")
+    images, labels = (
+        read_idx(folder / f"{part}-images-idx3-ubyte.gz"),
+        read_idx(folder / f"{part}-labels-idx1-ubyte.gz"),
+    )
     return (images[:, None].float() / 255 - 0.286) / 0.353, (labels == SHIRT).float()
 
 
-def draw(images: Tensor, y: Tensor, positives: int, negatives: int, seed: int) -> tuple[Tensor, Tensor]:
+def draw(
+    images: Tensor, y: Tensor, positives: int, negatives: int, seed: int
+) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     chosen = [torch.nonzero(y == label).reshape(-1) for label in (1, 0)]
-    rows = torch.cat([c[torch.randperm(len(c), generator=generator)[:n]] for c, n in zip(chosen, (positives, negatives), strict=True)])
+    rows = torch.cat(
+        [
+            c[torch.randperm(len(c), generator=generator)[:n]]
+            for c, n in zip(chosen, (positives, negatives), strict=True)
+        ]
+    )
     return images[rows], y[rows]
 
 
@@ -64,21 +81,29 @@ def network(*last: nn.Module) -> nn.Sequential:
     def block(inputs: int, outputs: int) -> list[nn.Module]:
         return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.LeakyReLU(0.1), nn.MaxPool2d(2)]
 
-    return nn.Sequential(*block(1, 16), *block(16, 32), nn.Flatten(), nn.Linear(32 * 49, 1), nn.Flatten(0), *last)
+    return nn.Sequential(
+        *block(1, 16), *block(16, 32), nn.Flatten(), nn.Linear(32 * 49, 1), nn.Flatten(0), *last
+    )
 
 
 def train(method: str, images: Tensor, y: Tensor, epochs: int, seed: int) -> nn.Sequential:
     torch.manual_seed(seed)
     model = network(ASTra()) if "ASTra" in method else network()
-    weight = torch.tensor(float((y == 0).sum() / (y == 1).sum())) if method == "weighted BCE" else None
+    weight = (
+        torch.tensor(float((y == 0).sum() / (y == 1).sum())) if method == "weighted BCE" else None
+    )
     loss = GMNLoss() if "GMN" in method else nn.BCEWithLogitsLoss(pos_weight=weight)
     # BCE sees the classes as they are (an ordinary shuffled loader); the others need a positive in every batch to make sense.
     if method == "BCE":
         batches = DataLoader(TensorDataset(images, y), batch_size=256, shuffle=True)
     else:
-        batches = DataLoader(TensorDataset(images, y), batch_sampler=StratifiedBatchSampler(y, 256, seed=seed))
+        batches = DataLoader(
+            TensorDataset(images, y), batch_sampler=StratifiedBatchSampler(y, 256, seed=seed)
+        )
     has_slope = "ASTra" in method
-    optimizer = torch.optim.Adam(parameter_groups(model, lr=1e-3) if has_slope else model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(
+        parameter_groups(model, lr=1e-3) if has_slope else model.parameters(), lr=1e-3
+    )
     rate, monitor = SlopeRate(optimizer) if has_slope else None, SoftConfusionMonitor()
     for _ in range(epochs):
         monitor.reset()
@@ -98,7 +123,10 @@ def judge(model: nn.Module, images: Tensor, y: Tensor) -> SoftConfusion:
     """Hard counts at the threshold, which is logit 0 for every method."""
     predicted = torch.cat([model(part) >= 0 for part in images.split(1000)]).float()
     return SoftConfusion(
-        tn=((1 - predicted) * (1 - y)).sum(), fp=(predicted * (1 - y)).sum(), fn=((1 - predicted) * y).sum(), tp=(predicted * y).sum()
+        tn=((1 - predicted) * (1 - y)).sum(),
+        fp=(predicted * (1 - y)).sum(),
+        fn=((1 - predicted) * y).sum(),
+        tp=(predicted * y).sum(),
     )
 
 
@@ -111,11 +139,15 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, default=8)
     arguments = parser.parse_args()
     if not (arguments.data / "train-images-idx3-ubyte.gz").exists():
-        print(f"Fashion-MNIST is not in {arguments.data}: `apt-get install dataset-fashion-mnist`, or name its folder with --data.")
+        print(
+            f"Fashion-MNIST is not in {arguments.data}: `apt-get install dataset-fashion-mnist`, or name its folder with --data."
+        )
         return 2
     train_images, train_y = load(arguments.data, "train")
     test_images, test_y = load(arguments.data, "t10k")
-    print(f"{arguments.positives} shirts against {arguments.negatives} others, {arguments.epochs} epochs, {arguments.seeds} draws")
+    print(
+        f"{arguments.positives} shirts against {arguments.negatives} others, {arguments.epochs} epochs, {arguments.seeds} draws"
+    )
     print(f"{'':14}{'G-Mean':>16}{'recall':>16}{'specificity':>16}{'MCC':>16}")
     for method in ("BCE", "weighted BCE", "GMN", "GMN-ASTra"):
         rows = []
@@ -123,7 +155,10 @@ def main() -> int:
             images, y = draw(train_images, train_y, arguments.positives, arguments.negatives, seed)
             counts = judge(train(method, images, y, arguments.epochs, seed), test_images, test_y)
             rows.append([float(v) for v in (counts.g_mean, counts.tpr, counts.tnr, counts.mcc)])
-        cells = [f"{statistics.mean(c):.3f} ± {statistics.stdev(c) if len(c) > 1 else math.nan:.3f}" for c in zip(*rows, strict=True)]
+        cells = [
+            f"{statistics.mean(c):.3f} ± {statistics.stdev(c) if len(c) > 1 else math.nan:.3f}"
+            for c in zip(*rows, strict=True)
+        ]
         print(f"{method:14}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
     return 0
 

@@ -13,7 +13,14 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from astralearn.torch import ASTra, GMNLoss, SlopeRate, SoftConfusionMonitor, StratifiedBatchSampler, parameter_groups
+from astralearn.torch import (
+    ASTra,
+    GMNLoss,
+    SlopeRate,
+    SoftConfusionMonitor,
+    StratifiedBatchSampler,
+    parameter_groups,
+)
 
 try:
     import lightning
@@ -24,7 +31,9 @@ except ImportError:
 class RareClassifier(lightning.LightningModule):
     def __init__(self) -> None:
         super().__init__()
-        self.model = nn.Sequential(nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), ASTra())
+        self.model = nn.Sequential(
+            nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), ASTra()
+        )
         self.loss = GMNLoss()
         self.monitor = SoftConfusionMonitor()
 
@@ -58,9 +67,17 @@ def main(epochs: int = 20) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(0)
     y = torch.cat([torch.ones(20), torch.zeros(10_000)])
     x = torch.randn(len(y), 10, generator=generator) + 0.6 * y[:, None]
-    loader = DataLoader(TensorDataset(x, y), batch_sampler=StratifiedBatchSampler(y, batch_size=512, positives_per_batch=4))
+    loader = DataLoader(
+        TensorDataset(x, y),
+        batch_sampler=StratifiedBatchSampler(y, batch_size=512, positives_per_batch=4),
+    )
     lightning.seed_everything(0, verbose=False)
-    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    quiet = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
     trainer = lightning.Trainer(max_epochs=epochs, accelerator="cpu", **quiet)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Lightning's advice on workers and logging intervals

@@ -27,10 +27,14 @@ def both_columns(g: torch.Tensor) -> torch.Tensor:
     return torch.stack([1 - z, z], dim=-1)
 
 
-def classifier(last: type[nn.Module], loss: type[nn.Module], epochs: int) -> NeuralNetBinaryClassifier:
+def classifier(
+    last: type[nn.Module], loss: type[nn.Module], epochs: int
+) -> NeuralNetBinaryClassifier:
     torch.manual_seed(0)
     return NeuralNetBinaryClassifier(
-        nn.Sequential(nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), last()),
+        nn.Sequential(
+            nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), last()
+        ),
         criterion=loss,
         predict_nonlinearity=both_columns,
         optimizer=torch.optim.Adam,
@@ -49,10 +53,17 @@ def main(epochs: int = 100) -> dict[str, float]:
     X = (rng.normal(size=(len(y), 10)) + 0.6 * y[:, None]).astype(np.float32)
     folds = StratifiedKFold(4, shuffle=True, random_state=0)
     scores = {}
-    for name, last, loss in (("BCE", nn.Identity, nn.BCEWithLogitsLoss), ("GMN-ASTra", ASTra, GMNLoss)):
-        result = cross_validate(classifier(last, loss, epochs), X, y, cv=folds, scoring=["balanced_accuracy", "roc_auc"])
+    for name, last, loss in (
+        ("BCE", nn.Identity, nn.BCEWithLogitsLoss),
+        ("GMN-ASTra", ASTra, GMNLoss),
+    ):
+        result = cross_validate(
+            classifier(last, loss, epochs), X, y, cv=folds, scoring=["balanced_accuracy", "roc_auc"]
+        )
         scores[name] = result["test_balanced_accuracy"].mean()
-        print(f"{name:10} balanced accuracy {scores[name]:.3f}, AUC {result['test_roc_auc'].mean():.3f}")
+        print(
+            f"{name:10} balanced accuracy {scores[name]:.3f}, AUC {result['test_roc_auc'].mean():.3f}"
+        )
     return scores
 
 

@@ -20,7 +20,9 @@ def cloud(positives: int, negatives: int, seed: int) -> tuple[torch.Tensor, torc
 def train(rebalanced: bool, epochs: int = 300) -> nn.Module:
     x, y = cloud(20, 10_000, seed=0)
     torch.manual_seed(0)
-    model: nn.Module = nn.Sequential(nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0))
+    model: nn.Module = nn.Sequential(
+        nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0)
+    )
     loss: nn.Module = nn.BCEWithLogitsLoss()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     if rebalanced:

@@ -39,9 +39,15 @@ class Stacked(Nearest):
         Stacked.calls += 1
         models = []
         for number, split in enumerate(splits):
-            model = type(self)(self.noise, self.seconds, (self.random_state or 0) + number).fit(X[split[0]], y[split[0]])
+            model = type(self)(self.noise, self.seconds, (self.random_state or 0) + number).fit(
+                X[split[0]], y[split[0]]
+            )
             epochs = np.arange(1, 1001)
-            model.history_ = {"epoch": epochs, "e_ratio": 1000.0 / epochs + model.shift_, "other": np.zeros(3)}
+            model.history_ = {
+                "epoch": epochs,
+                "e_ratio": 1000.0 / epochs + model.shift_,
+                "other": np.zeros(3),
+            }
             model.roles_ = [len(rows) for rows in split]
             models.append(model)
         return models
@@ -52,5 +58,7 @@ class Raising(Nearest):
 
     def fit(self, X, y):
         if len(X) % 2:
-            raise ValueError("BaseClassifier in ensemble is worse than random,\n  ensemble cannot be fit.")
+            raise ValueError(
+                "BaseClassifier in ensemble is worse than random,\n  ensemble cannot be fit."
+            )
         return super().fit(X, y)

@@ -48,7 +48,9 @@ def gradients(f, *arguments):
     if BACKEND == "jax":
         import jax
 
-        found = jax.jit(jax.grad(lambda *a: keras.ops.sum(f(*a)), argnums=tuple(range(len(tensors)))))(*tensors)
+        found = jax.jit(
+            jax.grad(lambda *a: keras.ops.sum(f(*a)), argnums=tuple(range(len(tensors))))
+        )(*tensors)
     elif BACKEND == "torch":
         import torch
 
@@ -97,10 +99,14 @@ def model_gradients(model, loss, x, y, sample_weight=None):
         import jax
 
         def value(trainable):
-            logits, _ = model.stateless_call(trainable, [v.value for v in model.non_trainable_variables], x)
+            logits, _ = model.stateless_call(
+                trainable, [v.value for v in model.non_trainable_variables], x
+            )
             return loss(y, logits, sample_weight)
 
-        found, gradient = jax.jit(jax.value_and_grad(value))([v.value for v in model.trainable_variables])
+        found, gradient = jax.jit(jax.value_and_grad(value))(
+            [v.value for v in model.trainable_variables]
+        )
         return float(found), [np.asarray(g) for g in gradient]
     if BACKEND == "torch":
         model.zero_grad()
@@ -111,4 +117,6 @@ def model_gradients(model, loss, x, y, sample_weight=None):
 
     with tf.GradientTape() as tape:
         found = loss(y, model(x, training=True), sample_weight)
-    return float(found), [g.numpy() for g in tape.gradient(found, [v.value for v in model.trainable_variables])]
+    return float(found), [
+        g.numpy() for g in tape.gradient(found, [v.value for v in model.trainable_variables])
+    ]

@@ -51,6 +51,12 @@ NAMESPACES = [
     Namespace("numpy", np.asarray),
     Namespace("jax", jnp.asarray, gradients=jax_gradients, flushes_subnormals=True),
     Namespace("torch", lambda a: torch.tensor(np.asarray(a)), gradients=torch_gradients),
-    Namespace("keras.ops", keras.ops.convert_to_tensor, xp=keras.ops, gradients=jax_gradients, flushes_subnormals=True),
+    Namespace(
+        "keras.ops",
+        keras.ops.convert_to_tensor,
+        xp=keras.ops,
+        gradients=jax_gradients,
+        flushes_subnormals=True,
+    ),
     Namespace("array_api_strict", array_api_strict.asarray),
 ]

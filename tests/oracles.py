@@ -96,18 +96,30 @@ def brute_loss(name: str, g, y, w) -> mp.mpf:
         w = [mp.mpf(float(v)) for v in w]
         if name == "bce":
             z = [1 / (1 + mp.exp(-mp.mpf(v))) for v in g]
-            return -sum(wi * (yi * mp.log(zi) + (1 - yi) * mp.log(1 - zi)) for wi, yi, zi in zip(w, y, z, strict=True)) / sum(w)
+            return -sum(
+                wi * (yi * mp.log(zi) + (1 - yi) * mp.log(1 - zi))
+                for wi, yi, zi in zip(w, y, z, strict=True)
+            ) / sum(w)
         if name == "root_gmn":
             rates = []
             for label in (0, 1):
-                of_class = [(wi, mp.mpf(v) if label else -mp.mpf(v)) for wi, yi, v in zip(w, y, g, strict=True) if yi == label]
-                rates.append(sum(wi * (1 / (1 + mp.exp(-v))) ** 0.25 for wi, v in of_class) / sum(wi for wi, _ in of_class))
+                of_class = [
+                    (wi, mp.mpf(v) if label else -mp.mpf(v))
+                    for wi, yi, v in zip(w, y, g, strict=True)
+                    if yi == label
+                ]
+                rates.append(
+                    sum(wi * (1 / (1 + mp.exp(-v))) ** 0.25 for wi, v in of_class)
+                    / sum(wi for wi, _ in of_class)
+                )
             return 4 * (1 - mp.sqrt(rates[0] * rates[1]))
         tn, fp, fn, tp = brute_confusion(g, y, w)
         return {
             "gmn": lambda: 1 - mp.sqrt(tn / (tn + fp) * tp / (tp + fn)),
             "f1": lambda: 1 - 2 * tp / (2 * tp + fp + fn),
-            "mcc": lambda: 1 - (tp * tn - fp * fn) / mp.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)),
+            "mcc": lambda: (
+                1 - (tp * tn - fp * fn) / mp.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+            ),
             "balanced_accuracy": lambda: 1 - (tn / (tn + fp) + tp / (tp + fn)) / 2,
         }[name]()
 
@@ -121,5 +133,7 @@ def brute_gradient(name: str, g, y, w) -> list[float]:
             up, down = ([mp.mpf(v) for v in g] for _ in range(2))
             up[i] += step
             down[i] -= step
-            gradient.append(float((brute_loss(name, up, y, w) - brute_loss(name, down, y, w)) / (2 * step)))
+            gradient.append(
+                float((brute_loss(name, up, y, w) - brute_loss(name, down, y, w)) / (2 * step))
+            )
     return gradient

@@ -13,7 +13,16 @@ def rare(n=400, positives=6, seed=0, features=3):
 
 
 def quick(**options):
-    return ASTraClassifier(**{"epochs": 60, "alpha": 2.0, "margin": 0.0, "n_estimators": 2, "random_state": 0, **options})
+    return ASTraClassifier(
+        **{
+            "epochs": 60,
+            "alpha": 2.0,
+            "margin": 0.0,
+            "n_estimators": 2,
+            "random_state": 0,
+            **options,
+        }
+    )
 
 
 def overlapping(seed=1):

@@ -11,7 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    TunedThresholdClassifierCV,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -38,9 +43,18 @@ def fitted():
 def test_scikit_learn_contract(loss, activation):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's own, about data it makes
-        results = check_estimator(ASTraClassifier(loss, activation, epochs=300, n_estimators=2, random_state=0), on_fail=None)
-    assert [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")] == []
-    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {"check_array_api_input"}
+        results = check_estimator(
+            ASTraClassifier(loss, activation, epochs=300, n_estimators=2, random_state=0),
+            on_fail=None,
+        )
+    assert [
+        (r["check_name"], r["exception"])
+        for r in results
+        if r["status"] not in ("passed", "skipped")
+    ] == []
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {
+        "check_array_api_input"
+    }
 
 
 def test_it_learns_the_rare_class(fitted):
@@ -66,14 +80,33 @@ def test_fitted_attributes(fitted):
     assert model.n_features_in_ == 3
     lengths = {len(values) for values in model.history_.values()}
     assert lengths == {31}
-    assert {"epoch", "loss", "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope", "threshold", "slope_rate"} == set(model.history_)
+    assert {
+        "epoch",
+        "loss",
+        "fnr",
+        "fpr",
+        "g_mean",
+        "mcc",
+        "e_ratio",
+        "slope",
+        "threshold",
+        "slope_rate",
+    } == set(model.history_)
     arrays = [v for v in vars(model).values() if hasattr(v, "dtype")]
     assert all(isinstance(a, (np.ndarray, np.generic)) for a in arrays)
 
 
 @pytest.mark.parametrize(
     ("labels", "rare_label"),
-    [((0, 1), 1), ((1, 0), 0), ((-1, 1), 1), (("no", "fraud"), "fraud"), (("a", "b"), "b"), ((False, True), True), ((2.0, 7.0), 7.0)],
+    [
+        ((0, 1), 1),
+        ((1, 0), 0),
+        ((-1, 1), 1),
+        (("no", "fraud"), "fraud"),
+        (("a", "b"), "b"),
+        ((False, True), True),
+        ((2.0, 7.0), 7.0),
+    ],
 )
 def test_the_rarer_class_is_the_positive_one_whatever_its_name(labels, rare_label):
     X, y = rare()
@@ -96,7 +129,9 @@ def test_weights_rows_and_order():
     weight = np.ones(len(X))
     weight[[0, 100]] = 2
     weight[7] = 0
-    again = np.random.default_rng(0).permutation(np.concatenate([np.delete(np.arange(len(X)), 7), [0, 100]]))
+    again = np.random.default_rng(0).permutation(
+        np.concatenate([np.delete(np.arange(len(X)), 7), [0, 100]])
+    )
     weighted, repeated = quick().fit(X, y, weight), quick().fit(X[again], y[again])
     assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
 
@@ -106,12 +141,22 @@ def test_of_many_rows_too_a_weight_is_a_repetition_of_a_positive(monkeypatch):
     X, y = apart(positives=6)
     again = np.r_[np.arange(len(X)), np.repeat(np.arange(6), 4)]
     options = {"alpha": "auto", "margin": "auto", "epochs": 200}
-    weighted, repeated = quick(**options).fit(X, y, 1 + 4.0 * y), quick(**options).fit(X[again], y[again])
-    assert (repeated.alpha_, repeated.margin_) == (weighted.alpha_, pytest.approx(weighted.margin_, rel=1e-3))
-    np.testing.assert_allclose(repeated.decision_function(X), weighted.decision_function(X), rtol=1e-3, atol=1e-3)
+    weighted, repeated = (
+        quick(**options).fit(X, y, 1 + 4.0 * y),
+        quick(**options).fit(X[again], y[again]),
+    )
+    assert (repeated.alpha_, repeated.margin_) == (
+        weighted.alpha_,
+        pytest.approx(weighted.margin_, rel=1e-3),
+    )
+    np.testing.assert_allclose(
+        repeated.decision_function(X), weighted.decision_function(X), rtol=1e-3, atol=1e-3
+    )
 
 
-@pytest.mark.parametrize("options", [{"loss": "bce", "class_weight": "balanced"}, {"class_weight": {1: 3.0}}])
+@pytest.mark.parametrize(
+    "options", [{"loss": "bce", "class_weight": "balanced"}, {"class_weight": {1: 3.0}}]
+)
 def test_a_weight_is_a_repetition_whatever_mistakes_cost(options):
     X, y = rare()
     weighted = quick(**options).fit(X, y, 1 + 2.0 * y)
@@ -121,9 +166,13 @@ def test_a_weight_is_a_repetition_whatever_mistakes_cost(options):
 
 def test_class_weight_moves_the_decision():
     X, y = rare()
-    plain, eager, loath = (quick(class_weight=w).fit(X, y) for w in (None, {0: 1, 1: 100}, {0: 100, 1: 1}))
+    plain, eager, loath = (
+        quick(class_weight=w).fit(X, y) for w in (None, {0: 1, 1: 100}, {0: 100, 1: 1})
+    )
     assert loath.predict(X).sum() <= plain.predict(X).sum() <= eager.predict(X).sum()
-    least, middle, most = (model.decision_function(X[y == 1]).mean() for model in (loath, plain, eager))
+    least, middle, most = (
+        model.decision_function(X[y == 1]).mean() for model in (loath, plain, eager)
+    )
     assert least < middle < most
     assert quick(class_weight="balanced").fit(X, y).coefs_.tobytes() == plain.coefs_.tobytes()
     bce = [quick(loss="bce", class_weight=w).fit(X, y).predict(X).sum() for w in (None, "balanced")]
@@ -140,12 +189,21 @@ def test_float32_is_kept():
 def test_fit_many_is_many_fits():
     X, y = rare(300, 12)
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
-    for options in ({"n_estimators": 1}, {"n_estimators": 2}, {"n_estimators": 1, "validation_fraction": 0.25, "selection": "fnr"}):
+    for options in (
+        {"n_estimators": 1},
+        {"n_estimators": 2},
+        {"n_estimators": 1, "validation_fraction": 0.25, "selection": "fnr"},
+    ):
         models = quick(**options).fit_many(X, y, splits)
         assert len(models) == 4
         for model, (train, test) in zip(models, splits, strict=True):
             alone = quick(**options).fit(X[train], y[train])
-            np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
+            np.testing.assert_allclose(
+                model.decision_function(X[test]),
+                alone.decision_function(X[test]),
+                rtol=1e-3,
+                atol=1e-3,
+            )
 
 
 def test_fit_many_where_an_outlier_stretches_some_folds():
@@ -155,35 +213,48 @@ def test_fit_many_where_an_outlier_stretches_some_folds():
     options = {"n_estimators": 1, "distance": False}
     for model, (train, test) in zip(quick(**options).fit_many(X, y, splits), splits, strict=True):
         alone = quick(**options).fit(X[train], y[train])
-        np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3
+        )
 
 
 def test_fit_many_takes_masks_and_finds_each_splits_own_minority():
     X, _ = rare(300, 12)
     y = np.arange(300) < 140
     X[y] += 1
-    splits = [(np.arange(300) >= 100, np.arange(300) < 100), (np.arange(300) < 250, np.arange(300) >= 250)]
+    splits = [
+        (np.arange(300) >= 100, np.arange(300) < 100),
+        (np.arange(300) < 250, np.arange(300) >= 250),
+    ]
     options = {"n_estimators": 1, "distance": False}
     models = quick(**options).fit_many(X, y, splits)
     assert [bool(model.minority_class_) for model in models] == [True, False]
     for model, (train, _) in zip(models, splits, strict=True):
         alone = quick(**options).fit(X[train], y[train])
-        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3
+        )
 
 
 @pytest.mark.parametrize("loss", ["bce", "gmn"])
 def test_fit_many_with_costs_where_the_minority_is_not_the_same_in_each_split(loss):
     X, y = rare(300, 40)
-    usual = [(np.arange(300) >= 20, np.arange(300) < 20), (np.arange(300) < 250, np.arange(300) >= 250)]
+    usual = [
+        (np.arange(300) >= 20, np.arange(300) < 20),
+        (np.arange(300) < 250, np.arange(300) >= 250),
+    ]
     inverted = (np.arange(300) < 60, np.arange(300) >= 60)
     model = quick(loss=loss, class_weight={0: 5.0}, n_estimators=1, distance=False)
     splits = [*usual, inverted] if loss == "bce" else usual
     for of_many, (train, _) in zip(model.fit_many(X, y, splits), splits, strict=True):
         alone = clone(model).fit(X[train], y[train])
-        np.testing.assert_allclose(of_many.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            of_many.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3
+        )
     if loss == "gmn":  # whose costs all networks of a stack share
         with pytest.raises(
-            ValueError, match=r"split 1 has another minority \(0\) than the whole data \(1\), which class_weight does not go with"
+            ValueError,
+            match=r"split 1 has another minority \(0\) than the whole data \(1\), which class_weight does not go with",
         ):
             model.fit_many(X, y, [usual[0], inverted])
 
@@ -207,23 +278,47 @@ def test_fit_many_with_a_seed_for_each_split():
     for seed, model, (train, test) in zip((3, 4), models, splits, strict=True):
         alone = quick(random_state=seed).fit(X[train], y[train])
         assert model.random_state == seed
-        np.testing.assert_allclose(model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3)
-    with pytest.raises(ValueError, match=r"a list of one seed per split, of which there are 2; found \[3\]"):
+        np.testing.assert_allclose(
+            model.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3, atol=1e-3
+        )
+    with pytest.raises(
+        ValueError, match=r"a list of one seed per split, of which there are 2; found \[3\]"
+    ):
         quick().fit_many(X, y, splits, random_states=[3])
 
 
 def test_paper_settings():
     model = ASTraClassifier.paper("bce", "sigmoid", epochs=2_000)
-    assert (model.loss, model.activation, model.epochs, model.learning_rate) == ("bce", "sigmoid", 2_000, 0.001)
-    assert (model.selection, model.burn_in, model.n_estimators, model.tau_init) == ("fnr", 1_000, 1, 0.25)
+    assert (model.loss, model.activation, model.epochs, model.learning_rate) == (
+        "bce",
+        "sigmoid",
+        2_000,
+        0.001,
+    )
+    assert (model.selection, model.burn_in, model.n_estimators, model.tau_init) == (
+        "fnr",
+        1_000,
+        1,
+        0.25,
+    )
 
 
-@pytest.mark.parametrize(("loss", "activation"), [("bce", "astra"), ("gmn", "astra"), ("bce", "sigmoid")])
+@pytest.mark.parametrize(
+    ("loss", "activation"), [("bce", "astra"), ("gmn", "astra"), ("bce", "sigmoid")]
+)
 def test_lbfgs_reaches_adams_loss_here_in_a_hundredth_of_the_steps(loss, activation):
     X, y = rare(1500, 8, seed=3)
     X[y == 1] -= 1.2  # so that the classes overlap
-    small = {"hidden_layer_sizes": None, "alpha": 0.0, "slope_limit": None, "distance": False, "n_estimators": 1}  # the paper's problem
-    adam = quick(loss=loss, activation=activation, epochs=5_000, learning_rate=0.001, **small).fit(X, y)
+    small = {
+        "hidden_layer_sizes": None,
+        "alpha": 0.0,
+        "slope_limit": None,
+        "distance": False,
+        "n_estimators": 1,
+    }  # the paper's problem
+    adam = quick(loss=loss, activation=activation, epochs=5_000, learning_rate=0.001, **small).fit(
+        X, y
+    )
     lbfgs = quick(loss=loss, activation=activation, epochs=50, solver="lbfgs", **small).fit(X, y)
     assert lbfgs.n_iter_ <= 50
     assert lbfgs.history_["loss"][-1] <= adam.history_["loss"][-1] * 1.05
@@ -233,7 +328,10 @@ def test_lbfgs_reaches_adams_loss_here_in_a_hundredth_of_the_steps(loss, activat
 
 def test_lbfgs_is_reproducible_watches_validation_and_says_what_it_lacks():
     X, y = rare()
-    one, two = (quick(solver="lbfgs", epochs=20, validation_fraction=0.3, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, two = (
+        quick(solver="lbfgs", epochs=20, validation_fraction=0.3, n_jobs=n).fit(X, y)
+        for n in (1, 2)
+    )
     assert one.coefs_.tobytes() == two.coefs_.tobytes()
     assert "val_fnr" in one.history_
     with pytest.raises(ValueError, match='solver="lbfgs" goes with selection="last"'):
@@ -245,7 +343,10 @@ def test_state_is_plain(dump, fitted):
     model, X, _ = fitted
     assert dump(model) == dump(copy.deepcopy(model))
     if dump is pickle.dumps:
-        assert pickle.loads(dump(model)).decision_function(X).tobytes() == model.decision_function(X).tobytes()
+        assert (
+            pickle.loads(dump(model)).decision_function(X).tobytes()
+            == model.decision_function(X).tobytes()
+        )
 
 
 def test_skops_round_trip(fitted):
@@ -254,7 +355,10 @@ def test_skops_round_trip(fitted):
     data = skops.dumps(model)
     unknown = skops.get_untrusted_types(data=data)
     assert unknown == ["astralearn.classifier.ASTraClassifier"]
-    assert skops.loads(data, trusted=unknown).decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    assert (
+        skops.loads(data, trusted=unknown).decision_function(X).tobytes()
+        == model.decision_function(X).tobytes()
+    )
 
 
 def test_data_frames_and_their_names():
@@ -274,18 +378,36 @@ def test_inside_scikit_learns_tools():
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
     pipe = make_pipeline(StandardScaler(), quick(epochs=30))
     assert cross_validate(pipe, X, y, cv=cv, scoring="balanced_accuracy")["test_score"].mean() > 0.7
-    assert GridSearchCV(quick(epochs=30), {"loss": ["bce", "gmn"]}, cv=cv, n_jobs=2).fit(X, y).best_score_ > 0.8
-    assert CalibratedClassifierCV(quick(epochs=30), cv=cv).fit(X, y).predict_proba(X).shape == (200, 2)
+    assert (
+        GridSearchCV(quick(epochs=30), {"loss": ["bce", "gmn"]}, cv=cv, n_jobs=2)
+        .fit(X, y)
+        .best_score_
+        > 0.8
+    )
+    assert CalibratedClassifierCV(quick(epochs=30), cv=cv).fit(X, y).predict_proba(X).shape == (
+        200,
+        2,
+    )
     assert TunedThresholdClassifierCV(quick(epochs=30), cv=cv).fit(X, y).predict(X).shape == (200,)
     imblearn = pytest.importorskip("imblearn.pipeline")
     from imblearn.under_sampling import RandomUnderSampler
 
-    assert imblearn.make_pipeline(RandomUnderSampler(random_state=0), quick(epochs=30)).fit(X, y).score(X, y) > 0.8
+    assert (
+        imblearn.make_pipeline(RandomUnderSampler(random_state=0), quick(epochs=30))
+        .fit(X, y)
+        .score(X, y)
+        > 0.8
+    )
 
 
 def test_balanced_data_are_no_trouble():
     X, y = load_breast_cancer(return_X_y=True)
-    scores = cross_validate(ASTraClassifier(random_state=0, epochs=300), X, y, cv=StratifiedKFold(3, shuffle=True, random_state=0))
+    scores = cross_validate(
+        ASTraClassifier(random_state=0, epochs=300),
+        X,
+        y,
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    )
     assert scores["test_score"].mean() > 0.94
 
 
@@ -295,27 +417,107 @@ X_BAD, Y_BAD = rare()
 @pytest.mark.parametrize(
     ("options", "X", "y", "message"),
     [
-        ({}, X_BAD, np.zeros(400), r"y must contain two classes to tell apart; found one class only: \[0\.0\]"),
-        ({}, X_BAD, np.arange(400) % 3, r"Only binary classification is supported\. y has 3 classes"),
-        ({"validation_fraction": 0.2}, X_BAD, np.eye(400)[0], r"validation_fraction=0\.2 needs at least two rows of the minority.*found 1"),
+        (
+            {},
+            X_BAD,
+            np.zeros(400),
+            r"y must contain two classes to tell apart; found one class only: \[0\.0\]",
+        ),
+        (
+            {},
+            X_BAD,
+            np.arange(400) % 3,
+            r"Only binary classification is supported\. y has 3 classes",
+        ),
+        (
+            {"validation_fraction": 0.2},
+            X_BAD,
+            np.eye(400)[0],
+            r"validation_fraction=0\.2 needs at least two rows of the minority.*found 1",
+        ),
         ({}, np.where(X_BAD > 2, np.nan, X_BAD), Y_BAD, r"Input X contains NaN"),
         ({}, np.where(X_BAD > 2, np.inf, X_BAD), Y_BAD, r"Input X contains infinity"),
-        ({"loss": "hinge"}, X_BAD, Y_BAD, r"'loss' parameter of ASTraClassifier must be a str among \{.*'gmn'.*\}\. Got 'hinge'"),
-        ({"epochs": 0}, X_BAD, Y_BAD, r"'epochs' parameter of ASTraClassifier must be an int in the range \[1, inf\)\. Got 0"),
+        (
+            {"loss": "hinge"},
+            X_BAD,
+            Y_BAD,
+            r"'loss' parameter of ASTraClassifier must be a str among \{.*'gmn'.*\}\. Got 'hinge'",
+        ),
+        (
+            {"epochs": 0},
+            X_BAD,
+            Y_BAD,
+            r"'epochs' parameter of ASTraClassifier must be an int in the range \[1, inf\)\. Got 0",
+        ),
         ({"tau_init": 0.7}, X_BAD, Y_BAD, r"'tau_init' parameter"),
-        ({"alpha": "much"}, X_BAD, Y_BAD, r"'alpha' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'much'"),
-        ({"margin": "wide"}, X_BAD, Y_BAD, r"'margin' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'wide'"),
+        (
+            {"alpha": "much"},
+            X_BAD,
+            Y_BAD,
+            r"'alpha' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'much'",
+        ),
+        (
+            {"margin": "wide"},
+            X_BAD,
+            Y_BAD,
+            r"'margin' parameter .* must be a float .* or a str among \{'auto'\}\. Got 'wide'",
+        ),
         ({}, X_BAD, Y_BAD[:-1], r"inconsistent numbers of samples: \[400, 399\]"),
-        ({"selection": "fnr"}, X_BAD, Y_BAD, r'selection="fnr" needs validation rows: set validation_fraction'),
-        ({"selection": "fnr", "validation_fraction": 0.3, "burn_in": 60}, X_BAD, Y_BAD, r"burn_in must be below epochs.*60 and 60"),
-        ({"slope_rate_min": 1.0}, X_BAD, Y_BAD, r"slope_rate_min must not exceed slope_rate_max; found 1\.0 and 0\.5"),
-        ({"hidden_layer_sizes": (3, 0)}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \(3, 0\)"),
-        ({"hidden_layer_sizes": [2.9]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \[2\.9\]"),
-        ({"hidden_layer_sizes": ["a"]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \['a'\]"),
-        ({"hidden_layer_sizes": [[3], [4]]}, X_BAD, Y_BAD, r"hidden_layer_sizes must be positive integers; found \[\[3\], \[4\]\]"),
+        (
+            {"selection": "fnr"},
+            X_BAD,
+            Y_BAD,
+            r'selection="fnr" needs validation rows: set validation_fraction',
+        ),
+        (
+            {"selection": "fnr", "validation_fraction": 0.3, "burn_in": 60},
+            X_BAD,
+            Y_BAD,
+            r"burn_in must be below epochs.*60 and 60",
+        ),
+        (
+            {"slope_rate_min": 1.0},
+            X_BAD,
+            Y_BAD,
+            r"slope_rate_min must not exceed slope_rate_max; found 1\.0 and 0\.5",
+        ),
+        (
+            {"hidden_layer_sizes": (3, 0)},
+            X_BAD,
+            Y_BAD,
+            r"hidden_layer_sizes must be positive integers; found \(3, 0\)",
+        ),
+        (
+            {"hidden_layer_sizes": [2.9]},
+            X_BAD,
+            Y_BAD,
+            r"hidden_layer_sizes must be positive integers; found \[2\.9\]",
+        ),
+        (
+            {"hidden_layer_sizes": ["a"]},
+            X_BAD,
+            Y_BAD,
+            r"hidden_layer_sizes must be positive integers; found \['a'\]",
+        ),
+        (
+            {"hidden_layer_sizes": [[3], [4]]},
+            X_BAD,
+            Y_BAD,
+            r"hidden_layer_sizes must be positive integers; found \[\[3\], \[4\]\]",
+        ),
         ({"margin": 1e300}, X_BAD, Y_BAD, r"'margin' parameter"),
-        ({}, X_BAD, np.where(Y_BAD == 1, "yes", None), r"y must hold labels of one kind, without missing ones; found NoneType, str"),
-        ({}, X_BAD, np.where(np.arange(400) < 1, None, "yes"), r"y must hold labels of one kind, .*; found NoneType, str"),
+        (
+            {},
+            X_BAD,
+            np.where(Y_BAD == 1, "yes", None),
+            r"y must hold labels of one kind, without missing ones; found NoneType, str",
+        ),
+        (
+            {},
+            X_BAD,
+            np.where(np.arange(400) < 1, None, "yes"),
+            r"y must hold labels of one kind, .*; found NoneType, str",
+        ),
     ],
 )
 def test_bad_input_has_its_own_message(options, X, y, message):
@@ -324,22 +526,34 @@ def test_bad_input_has_its_own_message(options, X, y, message):
 
 
 def test_labels_may_be_dates():
-    X, y = X_BAD, np.where(Y_BAD == 1, np.datetime64("2024-01-01", "ns"), np.datetime64("2024-01-02", "ns"))
+    X, y = (
+        X_BAD,
+        np.where(Y_BAD == 1, np.datetime64("2024-01-01", "ns"), np.datetime64("2024-01-02", "ns")),
+    )
     model = quick().fit(X, y)
-    np.testing.assert_array_equal(model.predict(X) == model.minority_class_, quick().fit(X, Y_BAD).predict(X) == 1)
+    np.testing.assert_array_equal(
+        model.predict(X) == model.minority_class_, quick().fit(X, Y_BAD).predict(X) == 1
+    )
 
 
 def test_more_bad_input(fitted):
     model, X, y = fitted
-    with pytest.raises(ValueError, match="X has 2 features, but ASTraClassifier is expecting 3 features"):
+    with pytest.raises(
+        ValueError, match="X has 2 features, but ASTraClassifier is expecting 3 features"
+    ):
         model.predict(X[:, :2])
     with pytest.raises(TypeError, match="Sparse data was passed"):
         quick().fit(sparse.csr_matrix(X), y)
     with pytest.raises(ValueError, match=r"validation labels must be among \[0, 1\]; found \[5\]"):
         quick().fit(X, y, validation=(X, y + 5 * (y == 1) - (y == 1)))
-    with pytest.raises(ValueError, match=r"validation labels must be among \[0, 1\]; found \['a', None\]"):
+    with pytest.raises(
+        ValueError, match=r"validation labels must be among \[0, 1\]; found \['a', None\]"
+    ):
         quick().fit(X, y, validation=(X[:2], ["a", None]))
-    with pytest.raises(ValueError, match=r"validation must be \(X_val, y_val\) or \(X_val, y_val, weights\); found ndarray"):
+    with pytest.raises(
+        ValueError,
+        match=r"validation must be \(X_val, y_val\) or \(X_val, y_val, weights\); found ndarray",
+    ):
         quick().fit(X, y, validation=X)
     with pytest.raises(ValueError, match="y must contain two classes to tell apart; found none"):
         quick().fit_many(X, y, [([], np.arange(10))])
@@ -365,7 +579,9 @@ def test_a_constant_feature_says_nothing(constant, n):
     assert model.scale_[X.shape[1]] == 1
     assert model.mean_[X.shape[1]] == constant
     moved = np.column_stack([X, np.full(n, constant * (1 + 1e-6) if constant < 1e3 else constant)])
-    np.testing.assert_allclose(model.decision_function(moved), model.decision_function(with_it), atol=0.01)
+    np.testing.assert_allclose(
+        model.decision_function(moved), model.decision_function(with_it), atol=0.01
+    )
 
 
 def test_rows_without_a_distance_to_tell_them_by():
@@ -390,7 +606,9 @@ def test_no_finite_row_overflows(dtype):
     for factor in (largest / 100, float(np.finfo(dtype).tiny) * 1e9):
         other = X * dtype(factor)
         stretched = quick().fit(other, y)
-        np.testing.assert_allclose(stretched.decision_function(other), model.decision_function(X), rtol=0.05, atol=0.05)
+        np.testing.assert_allclose(
+            stretched.decision_function(other), model.decision_function(X), rtol=0.05, atol=0.05
+        )
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {1: 7.0}])
@@ -398,20 +616,31 @@ def test_fit_many_takes_each_splits_own_class_weights(class_weight):
     """Of 200 positives a split draws five: "balanced" is about those, as in a fit of them alone."""
     X, y = rare(2000, 200)
     positives, negatives = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    splits = [(np.r_[positives[:5], negatives[:900]], positives), (np.r_[positives[:100], negatives[:200]], positives)]
+    splits = [
+        (np.r_[positives[:5], negatives[:900]], positives),
+        (np.r_[positives[:100], negatives[:200]], positives),
+    ]
     options = {"loss": "bce", "class_weight": class_weight, "n_estimators": 1, "distance": False}
     for model, (train, _) in zip(quick(**options).fit_many(X, y, splits), splits, strict=True):
         alone = quick(**options).fit(X[train], y[train])
-        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            model.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3
+        )
 
 
 def test_class_weights_that_mean_nothing_are_refused():
     X, y = rare()
     for loss in ("bce", "gmn"):
-        with pytest.raises(ValueError, match=r"class_weight must name labels of y, which has \[0, 1\]; found \['fraud'\]"):
+        with pytest.raises(
+            ValueError,
+            match=r"class_weight must name labels of y, which has \[0, 1\]; found \['fraud'\]",
+        ):
             quick(loss=loss, class_weight={"fraud": 10}).fit(X, y)
         for cost in (np.nan, np.inf, -1.0, "high"):
-            with pytest.raises(ValueError, match=r"class_weight must be finite and at least 0 for every label; found \{1: "):
+            with pytest.raises(
+                ValueError,
+                match=r"class_weight must be finite and at least 0 for every label; found \{1: ",
+            ):
                 quick(loss=loss, class_weight={1: cost}).fit(X, y)
 
 
@@ -425,10 +654,19 @@ def test_warm_start_selects_anew_and_says_what_does_not_fit():
     assert not np.array_equal(model.coefs_, before)
     model.set_params(selection="fnr").fit(X, y)
     then, anew = "2 of 4 inputs and (16,) hidden units", "Set warm_start=False to start anew"
-    for option, found in (({"n_estimators": 3}, "3 of 4 inputs and (16,)"), ({"hidden_layer_sizes": 5}, "2 of 4 inputs and (5,)")):
-        with pytest.raises(ValueError, match=rf"{re.escape(then)}; .* now ask for {re.escape(found)} hidden units\. {anew}"):
+    for option, found in (
+        ({"n_estimators": 3}, "3 of 4 inputs and (16,)"),
+        ({"hidden_layer_sizes": 5}, "2 of 4 inputs and (5,)"),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=rf"{re.escape(then)}; .* now ask for {re.escape(found)} hidden units\. {anew}",
+        ):
             copy.deepcopy(model).set_params(**option).fit(X, y)
-    with pytest.raises(ValueError, match=rf"networks that tell 1 from the rest, which y no longer has; found \[0, 2\]\. {anew}"):
+    with pytest.raises(
+        ValueError,
+        match=rf"networks that tell 1 from the rest, which y no longer has; found \[0, 2\]\. {anew}",
+    ):
         copy.deepcopy(model).fit(X, 2 * y)
     model.set_params(warm_start=False).fit(X, y)
     assert model.n_iter_ == 60
@@ -438,7 +676,9 @@ def test_warm_start_selects_anew_and_says_what_does_not_fit():
 def test_warm_start_wants_the_same_layers_not_as_many_numbers():
     X, y = rare(features=4)
     model = quick(hidden_layer_sizes=(2, 9), distance=False, warm_start=True).fit(X, y)
-    with pytest.raises(ValueError, match=r"2 of 4 inputs and \(2, 9\) .* ask for 2 of 4 inputs and \(5, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"2 of 4 inputs and \(2, 9\) .* ask for 2 of 4 inputs and \(5, 3\)"
+    ):
         model.set_params(hidden_layer_sizes=(5, 3)).fit(X, y)
 
 
@@ -449,9 +689,13 @@ def test_warm_start_sees_other_rows_as_it_saw_the_first():
     others = X.copy()
     others[10:20] *= 30
     model.set_params(epochs=1, learning_rate=1e-12).fit(others, y)
-    np.testing.assert_allclose(model.decision_function(X), before, rtol=1e-2, atol=1e-2)  # the slope made a step
+    np.testing.assert_allclose(
+        model.decision_function(X), before, rtol=1e-2, atol=1e-2
+    )  # the slope made a step
     for option in ({"standardize": False}, {"clip": None}, {"distance": False}):
-        with pytest.raises(ValueError, match=r"\(True, 5\.0, True\); found .*Set warm_start=False to start anew"):
+        with pytest.raises(
+            ValueError, match=r"\(True, 5\.0, True\); found .*Set warm_start=False to start anew"
+        ):
             copy.deepcopy(model).set_params(**option).fit(X, y)
     with pytest.raises(ValueError, match="ask for 2 of 3 inputs"):
         copy.deepcopy(model).fit(X[:, :2], y)
@@ -495,7 +739,9 @@ def test_fit_many_clips_as_fit_does():
     model = quick(distance=False, clip=2.0)
     for one, (train, test) in zip(model.fit_many(X, y, splits), splits, strict=True):
         alone = clone(model).fit(X[train], y[train])
-        np.testing.assert_allclose(one.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3)
+        np.testing.assert_allclose(
+            one.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3
+        )
 
 
 def test_validation_rows_have_weights():
@@ -504,13 +750,23 @@ def test_validation_rows_have_weights():
     weight = np.random.default_rng(0).uniform(0.5, 2, 600)
     options = {"selection": "g_mean", "burn_in": 1, "epochs": 60}
     (many,) = quick(**options).fit_many(X, y, [(train, validation, validation)], weight)
-    alone = quick(**options).fit(X[train], y[train], weight[train], validation=(X[validation], y[validation], weight[validation]))
-    np.testing.assert_allclose(alone.decision_function(X), many.decision_function(X), rtol=1e-4, atol=1e-4)
+    alone = quick(**options).fit(
+        X[train],
+        y[train],
+        weight[train],
+        validation=(X[validation], y[validation], weight[validation]),
+    )
+    np.testing.assert_allclose(
+        alone.decision_function(X), many.decision_function(X), rtol=1e-4, atol=1e-4
+    )
 
 
 def test_diverging_is_said():
     X, y = rare()
-    with pytest.raises(ValueError, match=r"training ended with coefficients that are not finite: learning_rate=1e\+38"):
+    with pytest.raises(
+        ValueError,
+        match=r"training ended with coefficients that are not finite: learning_rate=1e\+38",
+    ):
         quick(learning_rate=1e38, slope_limit=0).fit(X, y)
 
 

@@ -6,7 +6,19 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_1samp
 
 from astralearn import cross_fitting
-from astralearn.cross_fitting import ALPHA_WITH_ROOM, ALPHAS, GAIN, PARTS, SURE, Choice, choice, clear_gain, margin, room, trials
+from astralearn.cross_fitting import (
+    ALPHA_WITH_ROOM,
+    ALPHAS,
+    GAIN,
+    PARTS,
+    SURE,
+    Choice,
+    choice,
+    clear_gain,
+    margin,
+    room,
+    trials,
+)
 from astralearn.engine.rows import Fold
 from astralearn.engine.view import View
 
@@ -15,7 +27,12 @@ def fold(n=60, positives=7, seed=0):
     """Each row's only feature is its number."""
     y = np.zeros(n, bool)
     y[np.random.default_rng(seed).permutation(n)[:positives]] = True
-    return Fold(np.arange(n, dtype=float)[:, None], y, np.random.default_rng(seed).uniform(0.5, 2, n), View(np.zeros(1), np.ones(1)))
+    return Fold(
+        np.arange(n, dtype=float)[:, None],
+        y,
+        np.random.default_rng(seed).uniform(0.5, 2, n),
+        View(np.zeros(1), np.ones(1)),
+    )
 
 
 def numbers(rows):
@@ -33,7 +50,9 @@ def test_every_row_is_left_out_once_and_otherwise_seen():
         np.testing.assert_array_equal(trial.left_out.weight, whole.weight[numbers(trial.left_out)])
         assert trial.left_out.y.sum() in (1, 2)
         for label in (False, True):
-            assert trial.train.weight[trial.train.y == label].sum() == pytest.approx(whole.weight[whole.y == label].sum())
+            assert trial.train.weight[trial.train.y == label].sum() == pytest.approx(
+                whole.weight[whole.y == label].sum()
+            )
 
 
 def test_many_rows_are_drawn_from(monkeypatch):
@@ -46,13 +65,17 @@ def test_many_rows_are_drawn_from(monkeypatch):
     for trial in found:
         assert not set(numbers(trial.train)) & set(numbers(trial.left_out))
         assert (~trial.train.y).sum() == 10
-        assert trial.train.weight[~trial.train.y].sum() == pytest.approx(whole.weight[~whole.y].sum())
+        assert trial.train.weight[~trial.train.y].sum() == pytest.approx(
+            whole.weight[~whole.y].sum()
+        )
 
 
 def test_the_seed_decides():
     one, same, other = (trials(fold(), seed) for seed in (1, 1, 2))
     assert all((numbers(a.train) == numbers(b.train)).all() for a, b in zip(one, same, strict=True))
-    assert any((numbers(a.left_out) != numbers(b.left_out)).any() for a, b in zip(one, other, strict=True))
+    assert any(
+        (numbers(a.left_out) != numbers(b.left_out)).any() for a, b in zip(one, other, strict=True)
+    )
 
 
 @pytest.mark.parametrize(("positives", "n"), [(0, 0), (1, 0), (2, 2), (4, 4), (5, 5), (30, 5)])
@@ -81,16 +104,27 @@ def test_with_equal_negatives_it_is_a_t_test_among_the_positives():
     reasons = set()
     for g, than, y in of_twenty_seeds():
         gain = (1 / (1 + np.exp(-g[:6]))) ** 0.25 - (1 / (1 + np.exp(-than[:6]))) ** 0.25
-        is_chance, is_small = ttest_1samp(gain, 0, alternative="greater").pvalue > 0.1, gain.mean() < GAIN
-        assert clear_gain(g, than, y, np.ones(46)) == pytest.approx(0.0 if is_chance or is_small else gain.mean())
+        is_chance, is_small = (
+            ttest_1samp(gain, 0, alternative="greater").pvalue > 0.1,
+            gain.mean() < GAIN,
+        )
+        assert clear_gain(g, than, y, np.ones(46)) == pytest.approx(
+            0.0 if is_chance or is_small else gain.mean()
+        )
         reasons.add((bool(is_chance), bool(is_small)))
-    assert {(False, False), (True, True), (False, True)} <= reasons  # the oracle does not always say the same
+    assert {
+        (False, False),
+        (True, True),
+        (False, True),
+    } <= reasons  # the oracle does not always say the same
 
 
 def test_a_large_gain_may_be_chance():
     y, than = np.r_[np.ones(4), np.zeros(40)], np.full(44, -3.0)
     lucky = than + np.r_[9.0, 9.0, -3.0, -3.0, np.zeros(40)]
-    assert np.mean(((1 / (1 + np.exp(-lucky))) ** 0.25 - (1 / (1 + np.exp(-than))) ** 0.25)[:4]) > GAIN
+    assert (
+        np.mean(((1 / (1 + np.exp(-lucky))) ** 0.25 - (1 / (1 + np.exp(-than))) ** 0.25)[:4]) > GAIN
+    )
     assert clear_gain(lucky, than, y, np.ones(44)) == 0
     assert clear_gain(than + 3 * y, than, y, np.ones(44)) > GAIN
 
@@ -107,16 +141,22 @@ def test_the_alpha_with_the_largest_clear_gain_is_the_best():
     g = np.where(y == 1, -2.0, -4.0)
     ways = {ALPHAS[0]: (0, 0.3), ALPHAS[1]: (2, 1), ALPHAS[2]: (1, 2)}
     for alpha, (second, third) in ways.items():
-        assert choice(ALPHAS, [g, g + second * y, g + third * y], [3.0] * 3, y, weight) == Choice(alpha, 0.0)
+        assert choice(ALPHAS, [g, g + second * y, g + third * y], [3.0] * 3, y, weight) == Choice(
+            alpha, 0.0
+        )
 
 
 def test_where_positives_have_room_there_is_a_margin_and_less_l2():
     y, weight = np.r_[np.ones(8), np.zeros(200)], np.ones(208)
     g = np.where(y == 1, np.linspace(7.0, 9.0, 208), -4.0)
     moved = {slope: margin(room(g[:8], weight[:8]), slope) for slope in (2.0, 3.0)}
-    assert choice(ALPHAS, [g, g, g], [3.0, 2.0, 2.0], y, weight) == Choice(ALPHA_WITH_ROOM, moved[3.0])
+    assert choice(ALPHAS, [g, g, g], [3.0, 2.0, 2.0], y, weight) == Choice(
+        ALPHA_WITH_ROOM, moved[3.0]
+    )
     assert choice([5.0], [g], [3.0], y, weight) == Choice(5.0, moved[3.0])
-    assert choice(ALPHAS, [g - 20 * y, g, g - 20 * y], [3.0, 2.0, 3.0], y, weight) == Choice(ALPHAS[1], moved[2.0])
+    assert choice(ALPHAS, [g - 20 * y, g, g - 20 * y], [3.0, 2.0, 3.0], y, weight) == Choice(
+        ALPHAS[1], moved[2.0]
+    )
 
 
 @pytest.mark.parametrize("n", [2, 5, 20])

@@ -15,7 +15,14 @@ from astralearn.engine.training import Trained
 from rare_problems import apart, overlapping, quick, rare
 
 
-@pytest.mark.parametrize("options", [{}, {"loss": "bce", "activation": "sigmoid"}, {"validation_fraction": 0.3, "selection": "g_mean"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"loss": "bce", "activation": "sigmoid"},
+        {"validation_fraction": 0.3, "selection": "g_mean"},
+    ],
+)
 def test_same_seed_same_bits_whatever_the_number_of_threads(options):
     X, y = rare()
     one, two = (quick(n_jobs=n, n_estimators=4, **options).fit(X, y) for n in (1, 2))
@@ -36,7 +43,15 @@ def choosing(**options):
     return quick(alpha="auto", epochs=200, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"loss": "bce", "class_weight": "balanced"}, {"activation": "sigmoid"}, {"distance": False}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"loss": "bce", "class_weight": "balanced"},
+        {"activation": "sigmoid"},
+        {"distance": False},
+    ],
+)
 def test_much_l2_is_for_classes_that_overlap(options):
     for (X, y), alphas in ((overlapping(), {32, 128}), (rare(), {2})):
         model = choosing(**options).fit(X, y)
@@ -85,7 +100,9 @@ def test_where_the_classes_lie_apart_the_boundary_moves_into_the_gap(solver):
     assert model.coefs_.tobytes() == still.coefs_.tobytes()
     assert still.margin_ == 0
     assert 0 < model.margin_ < still.decision_function(X[y == 1]).min()
-    np.testing.assert_allclose(model.decision_function(X), still.decision_function(X) - model.margin_, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(
+        model.decision_function(X), still.decision_function(X) - model.margin_, rtol=1e-5, atol=1e-4
+    )
     np.testing.assert_array_equal(model.predict(X), y)
     both = moving(solver=solver, alpha="auto").fit(X, y)
     assert both.alpha_ == cross_fitting.ALPHA_WITH_ROOM
@@ -98,10 +115,14 @@ def test_a_margin_may_be_given():
     for margin in (-1.5, 2.0):
         moved = quick(margin=margin).fit(X, y)
         assert moved.margin_ == margin
-        np.testing.assert_allclose(moved.decision_function(X), still.decision_function(X) - margin, rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(
+            moved.decision_function(X), still.decision_function(X) - margin, rtol=1e-5, atol=1e-4
+        )
 
 
-@pytest.mark.parametrize("options", [{"activation": "sigmoid"}, {"slope_limit": 0.0}, {"margin": 0.0}, {"margin": 1.0}])
+@pytest.mark.parametrize(
+    "options", [{"activation": "sigmoid"}, {"slope_limit": 0.0}, {"margin": 0.0}, {"margin": 1.0}]
+)
 def test_nothing_is_tried_where_nothing_is_to_be_chosen(options, monkeypatch):
     monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("rows were left out"))
     assert moving(**options).fit(*apart()).margin_ == options.get("margin", 0.0)
@@ -123,14 +144,18 @@ def test_the_margin_is_chosen_for_every_split_by_its_own_rows():
     splits = [(np.r_[far, negatives], []), (np.r_[negatives, np.arange(600, 620)], [])]
     margins = [model.margin_ for model in moving().fit_many(X, y, splits)]
     assert margins[0] > 0 == margins[1]
-    np.testing.assert_allclose(margins, [moving().fit(X[train], y[train]).margin_ for train, _ in splits], rtol=1e-3)
+    np.testing.assert_allclose(
+        margins, [moving().fit(X[train], y[train]).margin_ for train, _ in splits], rtol=1e-3
+    )
 
 
 def test_warm_start_keeps_the_margin(monkeypatch):
     X, y = apart()
     model = moving(warm_start=True).fit(X, y)
     margin = model.margin_
-    monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("the margin was chosen anew"))
+    monkeypatch.setattr(
+        cross_fitting, "trials", lambda *_: pytest.fail("the margin was chosen anew")
+    )
     assert model.fit(X, y).margin_ == margin > 0
 
 
@@ -145,26 +170,44 @@ def test_a_warm_start_takes_the_margin_that_was_chosen_where_there_is_a_slope():
 
 def test_the_slope_stays_below_a_power_of_the_classes_ratio_whatever_mistakes_cost():
     X, y = rare(positives=80, seed=1)
-    for options in ({}, {"loss": "bce"}, {"loss": "bce", "class_weight": "balanced"}, {"loss": "bce", "class_weight": {0: 3.0}}):
+    for options in (
+        {},
+        {"loss": "bce"},
+        {"loss": "bce", "class_weight": "balanced"},
+        {"loss": "bce", "class_weight": {0: 3.0}},
+    ):
         for power, highest in ((0.25, 2**0.5), (0.5, 2.0), (1, 4.0)):  # of 320/80
-            (of_many,) = quick(slope_limit=power, **options).fit_many(X, y, [(np.arange(400), np.arange(400))])
+            (of_many,) = quick(slope_limit=power, **options).fit_many(
+                X, y, [(np.arange(400), np.arange(400))]
+            )
             for model in (quick(slope_limit=power, **options).fit(X, y), of_many):
-                assert model.history_["slope"].max() == pytest.approx(highest)  # where it starts, instead of at tau_init's 7.4
+                assert model.history_["slope"].max() == pytest.approx(
+                    highest
+                )  # where it starts, instead of at tau_init's 7.4
     weighted = quick(slope_limit=1).fit(X, y, sample_weight=np.where(y == 1, 2.0, 1.0))
     assert weighted.history_["slope"].max() == pytest.approx(2)
     unlimited = quick(slope_limit=None).fit(X, y)
     assert unlimited.history_["slope"][0] == pytest.approx(7.396, rel=1e-3)
     third = np.r_[np.full(10, 2), y]  # a label without weight counts for nothing
-    model = quick(loss="bce", slope_limit=1, class_weight={0: 1, 1: 1, 2: 0}).fit(np.r_[X[-10:], X], third)
+    model = quick(loss="bce", slope_limit=1, class_weight={0: 1, 1: 1, 2: 0}).fit(
+        np.r_[X[-10:], X], third
+    )
     assert model.history_["slope"].max() == pytest.approx(320 / 80)
-    warm = quick(slope_limit=None, warm_start=True, validation_fraction=0.3, selection="g_mean").fit(X, y)
+    warm = quick(
+        slope_limit=None, warm_start=True, validation_fraction=0.3, selection="g_mean"
+    ).fit(X, y)
     assert warm.slope_.max() > 2
     warm.set_params(slope_limit=0.5).fit(X, y)
     assert warm.slope_.max() <= 2 * (1 + 1e-5)
     assert warm.history_["slope"].max() <= 2 * (1 + 1e-5)
     balanced = quick().fit(X[:160], y[:160])
     np.testing.assert_allclose(balanced.slope_, 1, rtol=1e-6)
-    np.testing.assert_allclose(balanced.coefs_, quick(activation="sigmoid").fit(X[:160], y[:160]).coefs_, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        balanced.coefs_,
+        quick(activation="sigmoid").fit(X[:160], y[:160]).coefs_,
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 def test_a_threshold_that_starts_at_a_half_stays_there():
@@ -175,19 +218,27 @@ def test_a_threshold_that_starts_at_a_half_stays_there():
 def test_selection_wants_validation_rows_of_both_classes():
     X, y = rare(400, 20)
     for label, name in ((0, "minority"), (1, "majority")):
-        with pytest.raises(ValueError, match=f'selection="fnr" needs validation rows of both classes; found none of the {name}'):
+        with pytest.raises(
+            ValueError,
+            match=f'selection="fnr" needs validation rows of both classes; found none of the {name}',
+        ):
             quick(selection="fnr").fit(X, y, validation=(X[y == label], y[y == label]))
     weight = np.where(y == 1, 0.0, 1.0)
     weight[np.flatnonzero(y == 1)[:2]] = 1.0
     for seed in range(6):  # of the two positives with weight, one trains and one validates
-        model = quick(selection="g_mean", validation_fraction=0.3, burn_in=1, random_state=seed).fit(X, y, weight)
+        model = quick(
+            selection="g_mean", validation_fraction=0.3, burn_in=1, random_state=seed
+        ).fit(X, y, weight)
         assert np.isfinite(model.history_["fnr"]).all()
         assert model.history_["fnr"][0] > 0
 
 
 @pytest.mark.parametrize(
     ("alpha", "place"),
-    [("2.0", r"epoch \d+ of 10000000"), ("'auto'", r"epoch \d+ of the trials that choose alpha and margin")],
+    [
+        ("2.0", r"epoch \d+ of 10000000"),
+        ("'auto'", r"epoch \d+ of the trials that choose alpha and margin"),
+    ],
     ids=["fit", "trials"],
 )
 def test_ctrl_c_leaves_a_fitted_classifier(alpha, place):
@@ -206,7 +257,9 @@ def test_ctrl_c_leaves_a_fitted_classifier(alpha, place):
         print(caught[-1].message)
         print(model.predict(X).shape, 0 < model.n_iter_ < 10_000_000)
     """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "ready\n"
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(3)
@@ -223,7 +276,15 @@ def test_ctrl_c_before_the_first_epoch_is_passed_on(monkeypatch):
 
     def stopped(stack, settings, **_):
         k = len(stack.fold_of)
-        return Trained(stack.parameters, stack.slope, np.zeros(k, int), np.zeros(k, int), [{}] * k, [], interrupted=True)
+        return Trained(
+            stack.parameters,
+            stack.slope,
+            np.zeros(k, int),
+            np.zeros(k, int),
+            [{}] * k,
+            [],
+            interrupted=True,
+        )
 
     monkeypatch.setattr(fitting, "train", stopped)
     with pytest.raises(KeyboardInterrupt, match="nothing had been learned yet"):
@@ -249,7 +310,9 @@ def test_ctrl_c_among_the_trials_keeps_networks_of_one_alpha(monkeypatch):
 
 def test_networks_that_lbfgs_cannot_better_stay():
     X, y = rare(300)
-    model = quick(loss="gmn", solver="lbfgs", standardize=False, alpha=0.0, n_estimators=8, epochs=50).fit(1000 * X, y)
+    model = quick(
+        loss="gmn", solver="lbfgs", standardize=False, alpha=0.0, n_estimators=8, epochs=50
+    ).fit(1000 * X, y)
     assert len(model.coefs_) == len(model.slope_) == 8
 
 
@@ -267,7 +330,10 @@ def test_progress_bar(capsys):
 
 def test_a_message_about_processes_is_kept_from_users_of_threads(monkeypatch):
     def effective(n_jobs):
-        warnings.warn("Loky-backed parallel loops cannot be called in a multiprocessing, setting n_jobs=1", stacklevel=2)
+        warnings.warn(
+            "Loky-backed parallel loops cannot be called in a multiprocessing, setting n_jobs=1",
+            stacklevel=2,
+        )
         return abs(n_jobs)
 
     monkeypatch.setattr("joblib.effective_n_jobs", effective)
@@ -277,13 +343,19 @@ def test_a_message_about_processes_is_kept_from_users_of_threads(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n_jobs", "parent", "threads"), [(None, None, 8), (-1, None, 8), (-2, None, 7), (-9, None, 1), (None, 1, 1), (3, 1, 3)]
+    ("n_jobs", "parent", "threads"),
+    [(None, None, 8), (-1, None, 8), (-2, None, 7), (-9, None, 1), (None, 1, 1), (3, 1, 3)],
 )
-def test_how_many_threads_there_are_is_found_without_touching_the_filters_of_warnings(n_jobs, parent, threads, monkeypatch):
+def test_how_many_threads_there_are_is_found_without_touching_the_filters_of_warnings(
+    n_jobs, parent, threads, monkeypatch
+):
     monkeypatch.setattr("joblib.cpu_count", lambda: 8)
     monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
     with monkeypatch.context() as patch:
-        patch.setattr("warnings.catch_warnings", lambda *_, **__: pytest.fail("other threads lose their filters"))
+        patch.setattr(
+            "warnings.catch_warnings",
+            lambda *_, **__: pytest.fail("other threads lose their filters"),
+        )
         found = fitting.threads(n_jobs)
     assert found == threads
 

@@ -3,15 +3,31 @@
 import subprocess
 import sys
 
-FRAMEWORKS = ["jax", "torch", "keras", "tensorflow", "sklearn", "matplotlib", "optax", "pandas", "lightgbm", "xgboost", "catboost"]
+FRAMEWORKS = [
+    "jax",
+    "torch",
+    "keras",
+    "tensorflow",
+    "sklearn",
+    "matplotlib",
+    "optax",
+    "pandas",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+]
 
 
 def fresh(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def frameworks_after(statement: str) -> str:
-    return fresh(f"import sys; {statement}; print(*[name for name in {FRAMEWORKS} if name in sys.modules])")
+    return fresh(
+        f"import sys; {statement}; print(*[name for name in {FRAMEWORKS} if name in sys.modules])"
+    )
 
 
 def modules_after(statement: str) -> set[str]:
@@ -23,7 +39,9 @@ def test_no_framework_is_imported():
 
 
 def test_jax_is_imported_when_a_fit_starts():
-    assert not {"jax", "optax"} & set(frameworks_after("import astralearn; astralearn.ASTraClassifier()").split())
+    assert not {"jax", "optax"} & set(
+        frameworks_after("import astralearn; astralearn.ASTraClassifier()").split()
+    )
 
 
 def test_the_tests_above_can_fail():
@@ -33,5 +51,8 @@ def test_the_tests_above_can_fail():
 def test_import_takes_little_more_than_numpy():
     """Counted, not timed: on a busy machine seconds say nothing."""
     more = modules_after("import astralearn") - modules_after("import numpy")
-    assert {name.split(".")[0] for name in more} - set(sys.stdlib_module_names) == {"array_api_compat", "astralearn"}
+    assert {name.split(".")[0] for name in more} - set(sys.stdlib_module_names) == {
+        "array_api_compat",
+        "astralearn",
+    }
     assert len(more) <= 20

@@ -11,9 +11,15 @@ def test_weights_that_float32_loses_are_refused(weight):
     X, y = rare()
     for label in (0, 1):
         some = np.where(y == label, weight, 1.0)
-        with pytest.raises(ValueError, match=rf"sample_weight must add up to 1e-15 at least and .* for class {label}\. Scale"):
+        with pytest.raises(
+            ValueError,
+            match=rf"sample_weight must add up to 1e-15 at least and .* for class {label}\. Scale",
+        ):
             quick(alpha=0.0).fit(X, y, some)
-        with pytest.raises(ValueError, match=rf"the weights in validation must add up to .* for class {label}\. Scale"):
+        with pytest.raises(
+            ValueError,
+            match=rf"the weights in validation must add up to .* for class {label}\. Scale",
+        ):
             quick(alpha=0.0).fit(X, y, validation=(X, y, some))
 
 
@@ -21,20 +27,27 @@ def test_weights_that_float32_loses_are_refused(weight):
 @pytest.mark.parametrize("weight", [2.0**-49, 2.0**40])
 def test_weights_within_the_limits_are_relative(loss, weight):
     X, y = rare()
-    one, other = (quick(loss=loss, alpha=0.0, epochs=20).fit(X, y, np.full(len(y), w)) for w in (1.0, weight))
+    one, other = (
+        quick(loss=loss, alpha=0.0, epochs=20).fit(X, y, np.full(len(y), w)) for w in (1.0, weight)
+    )
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-5)
 
 
 def test_weights_that_add_up_to_little_are_warned_of():
     X, y = rare()
-    with pytest.warns(UserWarning, match=r"sample_weight sums to 1 for 400 rows; .* L2 is 400 times as strong"):
+    with pytest.warns(
+        UserWarning, match=r"sample_weight sums to 1 for 400 rows; .* L2 is 400 times as strong"
+    ):
         quick().fit(X, y, np.full(400, 1 / 400))
     quick(alpha=0.0).fit(X, y, np.full(400, 1 / 400))  # an error here, were there a warning
 
 
 def test_features_beyond_any_scale_are_spoken_of():
     X, y = rare()
-    with pytest.warns(UserWarning, match=r"with standardize=False, features beyond ±1e\+09 are taken there; X reaches 2e\+09"):
+    with pytest.warns(
+        UserWarning,
+        match=r"with standardize=False, features beyond ±1e\+09 are taken there; X reaches 2e\+09",
+    ):
         quick(standardize=False).fit(X + 2e9, y)
 
 
@@ -50,8 +63,14 @@ def test_labels_as_bytes_are_refused_by_name():
         ([5], r"splits\[0\] must be a \(train, test\) pair .*found 5"),
         ([(np.ones(60, bool), [])], r"splits\[0\] must hold masks of 400 rows; found one of 60"),
         ([(np.arange(9), [500])], r"splits\[0\] must hold indices of 400 rows; found 500"),
-        ([(np.arange(9.0), [])], r"splits\[0\] must hold row indices or masks, 1-dimensional; found float64 of shape \(9,\)"),
-        ([(np.arange(400), []), (np.arange(100, 400), [])], r"splits\[1\]: y must contain two classes .*StratifiedKFold"),
+        (
+            [(np.arange(9.0), [])],
+            r"splits\[0\] must hold row indices or masks, 1-dimensional; found float64 of shape \(9,\)",
+        ),
+        (
+            [(np.arange(400), []), (np.arange(100, 400), [])],
+            r"splits\[1\]: y must contain two classes .*StratifiedKFold",
+        ),
     ],
 )
 def test_fit_many_says_which_split_is_wrong(splits, message):

@@ -14,8 +14,17 @@ from astralearn.study.paper import METHODS, PROTOCOL, QUICK
 
 def test_the_ladder_is_the_papers():
     assert tuple(LADDER) == METHODS
-    found = {m.name: (m.estimator.loss, m.estimator.activation) for m in choose(["ladder"]).methods if m.name != DEFAULT}
-    assert found == {"BCE": ("bce", "sigmoid"), "GMN": ("gmn", "sigmoid"), "BCE-ASTra": ("bce", "astra"), "GMN-ASTra": ("gmn", "astra")}
+    found = {
+        m.name: (m.estimator.loss, m.estimator.activation)
+        for m in choose(["ladder"]).methods
+        if m.name != DEFAULT
+    }
+    assert found == {
+        "BCE": ("bce", "sigmoid"),
+        "GMN": ("gmn", "sigmoid"),
+        "BCE-ASTra": ("bce", "astra"),
+        "GMN-ASTra": ("gmn", "astra"),
+    }
 
 
 @pytest.mark.parametrize("protocol", [PROTOCOL, QUICK])
@@ -40,7 +49,13 @@ def test_everything_that_is_offered_is_a_classifier():
 
 
 def test_names_in_any_case_once_and_in_order():
-    assert [m.name for m in choose(["gmn-astra", "LADDER"]).methods] == ["GMN-ASTra", "BCE", "GMN", "BCE-ASTra", "ASTraClassifier"]
+    assert [m.name for m in choose(["gmn-astra", "LADDER"]).methods] == [
+        "GMN-ASTra",
+        "BCE",
+        "GMN",
+        "BCE-ASTra",
+        "ASTraClassifier",
+    ]
 
 
 def test_epochs_reach_every_network():
@@ -62,7 +77,10 @@ def test_absent_packages_are_named(monkeypatch):
     methods, absent = choose(["rivals"])
     assert "RUSBoost" not in [m.name for m in methods]
     assert "logistic" in [m.name for m in methods]
-    assert absent[0] == "RUSBoost was left out: imblearn is not installed (pip install 'astralearn[peers]')"
+    assert (
+        absent[0]
+        == "RUSBoost was left out: imblearn is not installed (pip install 'astralearn[peers]')"
+    )
     assert len(absent) == 3
 
 
@@ -82,10 +100,18 @@ def test_an_installed_package_that_cannot_be_imported_is_not_said_to_be_absent(m
         raise ImportError("cannot import name 'x' from 'sklearn.utils'", name="sklearn.utils")
 
     monkeypatch.setitem(RIVALS, "RUSBoost", broken)
-    assert choose(["RUSBoost"]).absent == ["RUSBoost was left out: cannot import name 'x' from 'sklearn.utils'"]
+    assert choose(["RUSBoost"]).absent == [
+        "RUSBoost was left out: cannot import name 'x' from 'sklearn.utils'"
+    ]
 
 
-@pytest.mark.parametrize("error", [OSError("libgomp.so.1: cannot open shared object file"), ValueError("numpy.dtype size changed")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("libgomp.so.1: cannot open shared object file"),
+        ValueError("numpy.dtype size changed"),
+    ],
+)
 def test_an_installed_package_that_raises_when_imported_costs_only_its_methods(monkeypatch, error):
     def broken():
         raise error
@@ -101,7 +127,10 @@ def test_boosted_trees_run_through_the_study(tmp_path):
     for library in ("lightgbm", "xgboost", "catboost"):
         pytest.importorskip(library)
     methods = choose(["trees"]).methods
-    assert all(m.estimator.get_params().get("n_jobs", m.estimator.get_params().get("thread_count")) == 1 for m in methods)
+    assert all(
+        m.estimator.get_params().get("n_jobs", m.estimator.get_params().get("thread_count")) == 1
+        for m in methods
+    )
     records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / "trees")
     assert len(records) == 15
     assert {record.error for record in records} == {None}
@@ -109,14 +138,20 @@ def test_boosted_trees_run_through_the_study(tmp_path):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups ladder, trees, rivals, all"):
+    with pytest.raises(
+        ValueError,
+        match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups ladder, trees, rivals, all",
+    ):
         choose(["kNN"])
 
 
 def test_the_real_ladder_runs_through_the_study(tmp_path):
     """The contract with ASTraClassifier: stacks of pairs and of triples, decisions, scores and monitored e-ratios."""
     few = replace(PROTOCOL, epochs=30, burn_in=10)
-    for name, methods in {"practice": choose(["ladder", "weighted MLP"], epochs=30).methods, "paper": paper_ladder(few)}.items():
+    for name, methods in {
+        "practice": choose(["ladder", "weighted MLP"], epochs=30).methods,
+        "paper": paper_ladder(few),
+    }.items():
         records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / name)
         assert len(records) == 5 * len(methods)
         assert {record.error for record in records} == {None}
@@ -125,6 +160,9 @@ def test_the_real_ladder_runs_through_the_study(tmp_path):
         assert set(histories) == {method.name for method in methods}
         for folds in histories.values():
             assert len(folds) == 5
-            assert all((np.diff(fold["epoch"]) > 0).all() and fold["e_ratio"].shape == fold["epoch"].shape for fold in folds)
+            assert all(
+                (np.diff(fold["epoch"]) > 0).all() and fold["e_ratio"].shape == fold["epoch"].shape
+                for fold in folds
+            )
             assert all(25 <= fold["epoch"][-1] <= 30 for fold in folds)
         assert ("val_fnr" in histories["GMN"][0]) == (name == "paper")

@@ -22,10 +22,15 @@ def test_the_decision_is_the_mean_of_the_networks(fitted):
     logits = []
     for k in range(2):
         one = copy.deepcopy(model)
-        one.coefs_, one.slope_ = model.coefs_[k : k + 1], np.ones(1)  # slope 1: g is the logit itself
+        one.coefs_, one.slope_ = (
+            model.coefs_[k : k + 1],
+            np.ones(1),
+        )  # slope 1: g is the logit itself
         logits.append(one.decision_function(X))
     mean, b = np.mean(logits, axis=0), np.sqrt(model.slope_[0] * model.slope_[1])
-    np.testing.assert_allclose(model.decision_function(X), rebalanced_logit(mean, float(b)), rtol=1e-5)
+    np.testing.assert_allclose(
+        model.decision_function(X), rebalanced_logit(mean, float(b)), rtol=1e-5
+    )
 
 
 def test_prediction_in_blocks_is_prediction_at_once(fitted, monkeypatch):

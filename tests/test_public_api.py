@@ -2,9 +2,25 @@ import astralearn
 from astralearn import core
 
 PROMISED = {
-    "curve": ["astra", "threshold", "slope", "rebalance", "rebalanced_logit", "slope_from_raw", "raw_from_slope"],
+    "curve": [
+        "astra",
+        "threshold",
+        "slope",
+        "rebalance",
+        "rebalanced_logit",
+        "slope_from_raw",
+        "raw_from_slope",
+    ],
     "confusion": ["soft_confusion", "SoftConfusion"],
-    "losses": ["bce_loss", "gmn_loss", "f1_loss", "mcc_loss", "balanced_accuracy_loss", "root_gmn_loss", "LOSSES"],
+    "losses": [
+        "bce_loss",
+        "gmn_loss",
+        "f1_loss",
+        "mcc_loss",
+        "balanced_accuracy_loss",
+        "root_gmn_loss",
+        "LOSSES",
+    ],
     "slope_rate": ["slope_rate"],
 }
 

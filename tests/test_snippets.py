@@ -30,7 +30,9 @@ import keras, numpy as np
 x = np.random.default_rng(0).normal(size=(200, 4)).astype("float32"); y = (x[:, :1] > 1.5).astype("float32")
 model = keras.Sequential([keras.layers.Dense(1)])
 """
-CARDS = f"{ROWS}import pandas as pd; pd.DataFrame(X).assign(fraud=y).to_csv('cards.csv', index=False)"
+CARDS = (
+    f"{ROWS}import pandas as pd; pd.DataFrame(X).assign(fraud=y).to_csv('cards.csv', index=False)"
+)
 A_CLUSTER = """
 import dask.distributed
 local = dask.distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
@@ -52,7 +54,11 @@ def snippets(page):
 
 
 def test_every_page_with_snippets_is_run():
-    assert {page for page in ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))] if snippets(page)} == set(PAGES)
+    assert {
+        page
+        for page in ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))]
+        if snippets(page)
+    } == set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -64,6 +70,11 @@ def test_snippets_run(page, tmp_path):
     program = "\n".join(part for pair in zip(given, snippets(page), strict=True) for part in pair)
     (tmp_path / "page.py").write_text(program, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "page.py"], cwd=tmp_path, env={**os.environ, "KERAS_BACKEND": "jax"}, capture_output=True, text=True, check=False
+        [sys.executable, "page.py"],
+        cwd=tmp_path,
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

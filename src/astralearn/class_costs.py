@@ -27,26 +27,38 @@ class Costs(NamedTuple):
     def on(self, fold: Fold) -> Fold:
         if self == (1.0, 1.0):
             return fold
-        return replace(fold, weight=fold.weight * np.where(fold.y, self.of_positive, self.of_negative))
+        return replace(
+            fold, weight=fold.weight * np.where(fold.y, self.of_positive, self.of_negative)
+        )
 
 
 def check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
     unknown = [label for label in class_weight if label not in labels]
     if unknown and not set(labels) <= set(class_weight):
         raise ValueError(f"class_weight must name labels of y, which has {labels}; found {unknown}")
-    wrong = {label: cost for label, cost in class_weight.items() if not (isinstance(cost, Real) and 0 <= float(cost) < math.inf)}
+    wrong = {
+        label: cost
+        for label, cost in class_weight.items()
+        if not (isinstance(cost, Real) and 0 <= float(cost) < math.inf)
+    }
     if wrong:
-        raise ValueError(f"class_weight must be finite and at least 0 for every label; found {wrong}")
+        raise ValueError(
+            f"class_weight must be finite and at least 0 for every label; found {wrong}"
+        )
 
 
-def costs_of(class_weight: ClassWeight, classes: tuple[Any, Any], y: np.ndarray, weight: np.ndarray) -> Costs:
+def costs_of(
+    class_weight: ClassWeight, classes: tuple[Any, Any], y: np.ndarray, weight: np.ndarray
+) -> Costs:
     """For cross-entropy. classes: the majority's label and the minority's. y, weight: labels and sample weights of the training rows."""
     if class_weight is None:
         return Costs()
     if isinstance(class_weight, dict):
         return Costs(*(float(class_weight.get(label, 1.0)) for label in classes))
     negatives, positives = (float(weight[y == label].sum()) for label in classes)
-    return Costs((negatives + positives) / (2 * negatives), (negatives + positives) / (2 * positives))
+    return Costs(
+        (negatives + positives) / (2 * negatives), (negatives + positives) / (2 * positives)
+    )
 
 
 def positive_share(class_weight: ClassWeight, classes: tuple[Any, Any]) -> float:
@@ -55,5 +67,7 @@ def positive_share(class_weight: ClassWeight, classes: tuple[Any, Any]) -> float
         return 0.5
     negative, positive = (float(class_weight.get(label, 1.0)) for label in classes)
     if negative + positive <= 0:
-        raise ValueError(f"class_weight must be above 0 for one class at least; found {class_weight}")
+        raise ValueError(
+            f"class_weight must be above 0 for one class at least; found {class_weight}"
+        )
     return positive / (negative + positive)

@@ -13,7 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from astralearn import input_checks
 from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
@@ -244,7 +249,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return cls(loss, activation, **{**settings, **overrides})
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None
+    ) -> Self:
         """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0, in each class with a sum of 1e-15 to 1e15.
 
         validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a `validation_fraction`. They are taken
@@ -254,18 +261,26 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """
         with left_whole(self):
             earlier = getattr(self, "_state", None) if self.warm_start else None
-            rows, labels = self._checked(X, y, sample_weight, self.minority_class_ if earlier else None)
+            rows, labels = self._checked(
+                X, y, sample_weight, self.minority_class_ if earlier else None
+            )
             if earlier:
                 self._check_warm_start(len(earlier))
             seed = self._draw_seed()
             held_out = None if validation is None else self._checked_validation(validation)
             prepared = self._prepared(rows, held_out, seed, self._view() if earlier else None)
-            (fitted,) = self._fit_parts([prepared], [self._costs(labels, rows.weight)], [seed], earlier)
+            (fitted,) = self._fit_parts(
+                [prepared], [self._costs(labels, rows.weight)], [seed], earlier
+            )
             if fitted.interrupted and fitted.n_iter == 0:
                 raise KeyboardInterrupt("nothing had been learned yet")
             self._keep(prepared, fitted)
         if fitted.interrupted:
-            place = f"epoch {self.n_iter_} of " + ("the trials that choose alpha and margin" if fitted.states is None else str(self.epochs))
+            place = f"epoch {self.n_iter_} of " + (
+                "the trials that choose alpha and margin"
+                if fitted.states is None
+                else str(self.epochs)
+            )
             warnings.warn(
                 f"fit was interrupted at {place}; the classifier is fitted with what it had learned by then",
                 ConvergenceWarning,
@@ -275,7 +290,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_many(
-        self, X: Any, y: Any, splits: Iterable[Sequence[Any]], sample_weight: Any = None, *, random_states: Sequence[int] | None = None
+        self,
+        X: Any,
+        y: Any,
+        splits: Iterable[Sequence[Any]],
+        sample_weight: Any = None,
+        *,
+        random_states: Sequence[int] | None = None,
     ) -> list[Self]:
         """One fitted clone per split, all trained as one stack: the fast way to cross-validate.
 
@@ -290,7 +311,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         models = [clone(self) for _ in splits]
         if random_states is not None:
             input_checks.check_seeds(random_states, len(splits))
-            models = [model.set_params(random_state=state) for model, state in zip(models, random_states, strict=True)]
+            models = [
+                model.set_params(random_state=state)
+                for model, state in zip(models, random_states, strict=True)
+            ]
         seeds = [seed if random_states is None else model._draw_seed() for model in models]
         parts, costs = list[Part](), list[Costs]()
         for i, (model, split) in enumerate(zip(models, splits, strict=True)):
@@ -298,14 +322,20 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             try:
                 model._remember_input(everything, labels[train], rows.weight[train])
             except ValueError as error:
-                raise ValueError(f"splits[{i}]: {error}; StratifiedKFold keeps both classes in every split") from error
+                raise ValueError(
+                    f"splits[{i}]: {error}; StratifiedKFold keeps both classes in every split"
+                ) from error
             inverted = model.minority_class_ != everything.minority_class_
             if inverted and everything._positive_share() != 0.5:
                 raise ValueError(
                     f"split {i} has another minority ({model.minority_class_}) than the whole data ({everything.minority_class_}), which "
                     "class_weight does not go with: fit such a split on its own"
                 )
-            parts.append(self._part(rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted))
+            parts.append(
+                self._part(
+                    rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted
+                )
+            )
             costs.append(model._costs(labels[train], rows.weight[train]))
         prepared = prepare_many(rows, parts, **self._asked_view())
         fits = everything._fit_parts(prepared, costs, seeds)
@@ -341,14 +371,20 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, positive: Any = None) -> tuple[Rows, np.ndarray]:
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, positive: Any = None
+    ) -> tuple[Rows, np.ndarray]:
         """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         input_checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
             check_class_weight(self.class_weight, np.unique(y).tolist())
-            for label in (label for label, cost in self.class_weight.items() if cost == 0 and self.loss == "bce"):
+            for label in (
+                label
+                for label, cost in self.class_weight.items()
+                if cost == 0 and self.loss == "bce"
+            ):
                 weight = np.where(y == label, 0.0, weight)
         self.classes_, self.minority_class_ = input_checks.two_classes(y, weight, positive)
         if self.alpha != 0:
@@ -361,24 +397,36 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _check_combinations(self) -> None:
         """Of parameters that are each right alone."""
         if self.slope_rate_min > self.slope_rate_max:
-            raise ValueError(f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}")
+            raise ValueError(
+                f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}"
+            )
         if self.selection != "last" and self._burn_in() >= self.epochs:
-            raise ValueError(f"burn_in must be below epochs, or no epoch can be selected; found {self._burn_in()} and {self.epochs}")
-        if self.solver == "lbfgs" and (self.selection != "last" or self.sam_radius > 0 or self._positive_share() != 0.5):
+            raise ValueError(
+                f"burn_in must be below epochs, or no epoch can be selected; found {self._burn_in()} and {self.epochs}"
+            )
+        if self.solver == "lbfgs" and (
+            self.selection != "last" or self.sam_radius > 0 or self._positive_share() != 0.5
+        ):
             raise ValueError(
                 'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
             )
 
     def _checked_validation(self, validation: Sequence[Any]) -> Rows:
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
-            raise ValueError(f"validation must be (X_val, y_val) or (X_val, y_val, weights); found {type(validation).__name__}")
+            raise ValueError(
+                f"validation must be (X_val, y_val) or (X_val, y_val, weights); found {type(validation).__name__}"
+            )
         X, y, weight = (*validation, None)[:3]
         X, y = validate_data(self, X, dtype=(np.float64, np.float32), reset=False), column_or_1d(y)
         if len(y) != len(X):
-            raise ValueError(f"validation must have as many labels as rows; found {len(y)} and {len(X)}")
+            raise ValueError(
+                f"validation must have as many labels as rows; found {len(y)} and {len(X)}"
+            )
         unknown = set(y.tolist()) - set(self.classes_.tolist())
         if unknown:
-            raise ValueError(f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}")
+            raise ValueError(
+                f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}"
+            )
         weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
         input_checks.check_sums(y, weight, "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
@@ -393,7 +441,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _prepared(self, rows: Rows, held_out: Rows | None, seed: int, view: View | None) -> Prepared:
+    def _prepared(
+        self, rows: Rows, held_out: Rows | None, seed: int, view: View | None
+    ) -> Prepared:
         if held_out is None:
             part = self._part(rows, np.arange(len(rows.X)), None, seed)
             if part.held_out is not None:
@@ -403,7 +453,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _asked_view(self) -> dict[str, Any]:
         return {"standardize": self.standardize, "clip": self.clip, "distance": self.distance}
 
-    def _part(self, rows: Rows, train: np.ndarray, held_out: np.ndarray | None, seed: int, *, inverted: bool = False) -> Part:
+    def _part(
+        self,
+        rows: Rows,
+        train: np.ndarray,
+        held_out: np.ndarray | None,
+        seed: int,
+        *,
+        inverted: bool = False,
+    ) -> Part:
         """The rows' indices, those of `validation_fraction` taken away from the training rows where nothing is held out yet."""
         if held_out is None and self.validation_fraction > 0:
             train = train[rows.weight[train] > 0]
@@ -417,10 +475,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return Part(train, held_out, inverted)
 
     def _costs(self, y: np.ndarray, weight: np.ndarray) -> Costs:
-        return costs_of(self.class_weight, self._majority_and_minority(), y, weight) if self.loss == "bce" else Costs()
+        return (
+            costs_of(self.class_weight, self._majority_and_minority(), y, weight)
+            if self.loss == "bce"
+            else Costs()
+        )
 
     def _positive_share(self) -> float:
-        return 0.5 if self.loss == "bce" else positive_share(self.class_weight, self._majority_and_minority())
+        return (
+            0.5
+            if self.loss == "bce"
+            else positive_share(self.class_weight, self._majority_and_minority())
+        )
 
     def _majority_and_minority(self) -> tuple[Any, Any]:
         first, last = self.classes_.tolist()
@@ -451,11 +517,17 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             return Architecture(n_inputs, (math.ceil((n_inputs + 1) / 2),))
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
         if sizes.ndim > 1 or (sizes.size and (sizes.dtype.kind not in "iu" or (sizes < 1).any())):
-            raise ValueError(f"hidden_layer_sizes must be positive integers; found {self.hidden_layer_sizes!r}")
+            raise ValueError(
+                f"hidden_layer_sizes must be positive integers; found {self.hidden_layer_sizes!r}"
+            )
         return Architecture(n_inputs, tuple(sizes.tolist()))
 
     def _fit_parts(
-        self, parts: list[Prepared], costs: list[Costs], seeds: list[int], earlier: list[dict[str, np.ndarray]] | None = None
+        self,
+        parts: list[Prepared],
+        costs: list[Costs],
+        seeds: list[int],
+        earlier: list[dict[str, np.ndarray]] | None = None,
     ) -> list[Fitted]:
         """The networks of each part. earlier: where they stood, if they are to go on."""
         from astralearn.engine.training import Settings
@@ -488,7 +560,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             verbose=self.verbose,
         )
         before = (earlier, Choice(*self._chosen)) if earlier else ()
-        return fit_networks([Case(*of_part, *before) for of_part in zip(parts, costs, seeds, strict=True)], recipe)
+        return fit_networks(
+            [Case(*of_part, *before) for of_part in zip(parts, costs, seeds, strict=True)], recipe
+        )
 
     def _keep(self, prepared: Prepared, fitted: Fitted) -> None:
         if not np.isfinite(fitted.coefs).all():
@@ -507,7 +581,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self._asked = self._asked_view()
         self.n_iter_ = fitted.n_iter
         self.history_ = fitted.history
-        self.prior_shift_ = prior_shift(self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight)))
+        self.prior_shift_ = prior_shift(
+            self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight))
+        )
         self._state = fitted.states
 
     def _minority_is_last(self) -> bool:
@@ -523,7 +599,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _average(self, X: np.ndarray) -> np.ndarray:
         """g of the averaged network, less the margin: the minority above 0."""
-        return averaged(X, self.coefs_, self.hidden_layer_sizes_, self.slope_, self._view()) - self.margin_
+        return (
+            averaged(X, self.coefs_, self.hidden_layer_sizes_, self.slope_, self._view())
+            - self.margin_
+        )
 
 
 def _described(n: int, architecture: Architecture) -> str:

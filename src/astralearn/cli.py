@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
 STUDY_FILE = "study.sqlite"
 DEFAULT_FOLDS = 5
-FILE_WIDTH = 100  # columns where nothing tells: winners have an asterisk there, and nothing is to be cut off
+FILE_WIDTH = (
+    100  # columns where nothing tells: winners have an asterisk there, and nothing is to be cut off
+)
 USAGE, STUDY, WORKER_KILLED, INTERRUPTED = 2, 9, 10, 130
 EXIT_CODES: dict[type[DataError], int] = {
     MissingFileError: 3,
@@ -59,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without × must not cost the table at the end of a long run
+            stream.reconfigure(
+                errors="replace"
+            )  # a terminal without × must not cost the table at the end of a long run
     try:
         with _ended_as_interrupted():
             return _main(arguments)
@@ -72,8 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _ended_as_interrupted() -> Iterator[None]:
     """SIGTERM and SIGHUP end the program as Ctrl-C does: their default leaves the workers behind. What `nohup` ignores stays ignored."""
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    is_ours = threading.current_thread() is threading.main_thread()  # signals are handled there alone
-    numbers = [number for name in names if is_ours and signal.getsignal(number := getattr(signal, name)) is signal.SIG_DFL]
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+    )  # signals are handled there alone
+    numbers = [
+        number
+        for name in names
+        if is_ours and signal.getsignal(number := getattr(signal, name)) is signal.SIG_DFL
+    ]
     for number in numbers:
         signal.signal(number, _interrupt)
     try:
@@ -84,7 +94,9 @@ def _ended_as_interrupted() -> Iterator[None]:
 
 
 def _interrupt(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_DFL)  # a library's callback may swallow what is raised here: the next one ends the program
+    signal.signal(
+        number, signal.SIG_DFL
+    )  # a library's callback may swallow what is raised here: the next one ends the program
     raise KeyboardInterrupt
 
 
@@ -98,7 +110,9 @@ def _main(arguments: Sequence[str] | None) -> int:
 
     try:
         width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
-        console = Console(markup=False, emoji=False, highlight=False, width=width)  # data may look like any of them
+        console = Console(
+            markup=False, emoji=False, highlight=False, width=width
+        )  # data may look like any of them
         code = int(options.command(options, console))
         sys.stdout.flush()
         return code
@@ -106,7 +120,9 @@ def _main(arguments: Sequence[str] | None) -> int:
         return _failed(error, _code(error))
     except OSError as error:  # of the output: whoever else meets one says what of
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - Python flushes it at exit
-        if isinstance(error, BrokenPipeError):  # the reader has gone, as `| head` does; nothing is left to say to it
+        if isinstance(
+            error, BrokenPipeError
+        ):  # the reader has gone, as `| head` does; nothing is left to say to it
             return 1
         return _failed(OSError(f"the output cannot be written ({error})"), 1)
 
@@ -125,33 +141,69 @@ def _failed(error: Exception, code: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="astralearn", description="Learning from a handful of positives.")
+    parser = argparse.ArgumentParser(
+        prog="astralearn", description="Learning from a handful of positives."
+    )
     parser.add_argument("--version", action="version", version=f"astralearn {__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands")
 
-    compare = commands.add_parser("compare", help="compare methods on your data, on the same folds, and recommend one")
-    compare.add_argument("data", nargs="?", default=DEFAULT, help="CSV, Parquet or ARFF file, or a name from `astralearn data list`")
-    compare.add_argument("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
-    compare.add_argument("--positive", metavar="VALUE", help="the target's positive value (default: the rarer of two)")
+    compare = commands.add_parser(
+        "compare", help="compare methods on your data, on the same folds, and recommend one"
+    )
     compare.add_argument(
-        "--methods", metavar="LIST", default="all", help="comma-separated: names, ladder, trees, rivals, all (default: all)"
+        "data",
+        nargs="?",
+        default=DEFAULT,
+        help="CSV, Parquet or ARFF file, or a name from `astralearn data list`",
+    )
+    compare.add_argument(
+        "--target", metavar="COLUMN", help="the column to predict (needed for a file)"
+    )
+    compare.add_argument(
+        "--positive",
+        metavar="VALUE",
+        help="the target's positive value (default: the rarer of two)",
+    )
+    compare.add_argument(
+        "--methods",
+        metavar="LIST",
+        default="all",
+        help="comma-separated: names, ladder, trees, rivals, all (default: all)",
     )
     folds = compare.add_mutually_exclusive_group()
     folds.add_argument("--folds", type=int, help="parts that are tested in turn (default: 5)")
-    folds.add_argument("--leave-one-positive-out", action="store_true", help="as many folds as positives: each is tested once a repetition")
-    compare.add_argument("--repetitions", type=int, default=5, help="of all folds, drawn anew (default: 5)")
-    compare.add_argument("--epochs", type=int, help="of the networks (default: 500 for ASTraClassifier, 1,000 for the others)")
+    folds.add_argument(
+        "--leave-one-positive-out",
+        action="store_true",
+        help="as many folds as positives: each is tested once a repetition",
+    )
+    compare.add_argument(
+        "--repetitions", type=int, default=5, help="of all folds, drawn anew (default: 5)"
+    )
+    compare.add_argument(
+        "--epochs",
+        type=int,
+        help="of the networks (default: 500 for ASTraClassifier, 1,000 for the others)",
+    )
     _shared(compare)
     compare.set_defaults(command=_compare)
 
-    reproduce = commands.add_parser("reproduce", help="redo the paper's tables and figures beside the published numbers")
-    reproduce.add_argument("--quick", action="store_true", help="the same artefacts in about a minute, with few epochs and repetitions")
+    reproduce = commands.add_parser(
+        "reproduce", help="redo the paper's tables and figures beside the published numbers"
+    )
+    reproduce.add_argument(
+        "--quick",
+        action="store_true",
+        help="the same artefacts in about a minute, with few epochs and repetitions",
+    )
     reproduce.add_argument("--problems", metavar="LIST", help="comma-separated (default: all five)")
     _shared(reproduce)
     reproduce.set_defaults(command=_reproduce)
 
-    data = commands.add_parser("data", help="the catalogue of problems").add_subparsers(title="commands", required=True)
+    data = commands.add_parser("data", help="the catalogue of problems").add_subparsers(
+        title="commands", required=True
+    )
     listed = data.add_parser("list", help="one line per problem, with where its file was found")
     listed.set_defaults(command=_data_list)
     fetched = data.add_parser("fetch", help="download what is not on this machine")
@@ -161,8 +213,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where tables, figures and the study's file go")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes at once (default: one per core)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where tables, figures and the study's file go"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=-1, help="processes at once (default: one per core)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="decides folds and fits (default: 0)")
 
 
@@ -182,13 +238,19 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     from astralearn.study.store import delete
 
     _check(options)
-    for name, value, least in (("--epochs", options.epochs, 1), ("--repetitions", options.repetitions, 1), ("--folds", options.folds, 2)):
+    for name, value, least in (
+        ("--epochs", options.epochs, 1),
+        ("--repetitions", options.repetitions, 1),
+        ("--folds", options.folds, 2),
+    ):
         if value is not None and value < least:
             raise ValueError(f"{name} must be at least {least}; found {value}")
     problem = _problem(options)
     folds = DEFAULT_FOLDS if options.folds is None else options.folds
     if options.leave_one_positive_out:
-        folds = max(problem.positives, 2)  # with one positive alone, two folds are what is said to be too many
+        folds = max(
+            problem.positives, 2
+        )  # with one positive alone, two folds are what is said to be too many
     methods, absent = choose(_names(options.methods), epochs=options.epochs)
     if not methods:
         raise ValueError("none of the methods can be run: " + "; ".join(absent))
@@ -202,17 +264,30 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     records = _run(plan, path, options, console)
     if is_kept:
         places = {name: place for place, name in enumerate(NAMES)}
-        records = sorted(every_method(plan, path), key=lambda record: places.get(record.method, len(places)))
+        records = sorted(
+            every_method(plan, path), key=lambda record: places.get(record.method, len(places))
+        )
     table = comparison_table(problem, records)
     advice = recommend(by_method(records, problem.name))
     if not is_kept:
         _show(console, table, [str(advice)] if advice else [])
         delete(path)
         return 0
-    table = replace(table, notes=[*table.notes, *_other_settings(path, plan, records, options.epochs)])
+    table = replace(
+        table, notes=[*table.notes, *_other_settings(path, plan, records, options.epochs)]
+    )
     with _shown_in_any_case(console, table, [str(advice)] if advice else []) as said:
         sentences = list(advice.sentences) if advice else []
-        said.append(write_everything(path, f"Comparison on {problem.name}", {"comparison": table}, sentences, records, problem.name))
+        said.append(
+            write_everything(
+                path,
+                f"Comparison on {problem.name}",
+                {"comparison": table},
+                sentences,
+                records,
+                problem.name,
+            )
+        )
     return 0
 
 
@@ -225,27 +300,48 @@ def _reproduce(options: argparse.Namespace, console: Console) -> int:
 
     _check(options)
     protocol = QUICK if options.quick else PROTOCOL
-    out = options.out or Path("astralearn-reproduction-quick" if options.quick else "astralearn-reproduction")
+    out = options.out or Path(
+        "astralearn-reproduction-quick" if options.quick else "astralearn-reproduction"
+    )
     names = _names(options.problems) if options.problems else list(protocol.problems)
     unknown = [name for name in names if name not in TABLE_2]
     if unknown:
-        raise ValueError(f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}")
+        raise ValueError(
+            f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}"
+        )
     problems = [load(name) for name in names]
     _show(console, data_table(problems), [])
-    plan = Plan(problems, paper_ladder(protocol), folds=protocol.folds, repetitions=protocol.repetitions, seed=options.seed)
+    plan = Plan(
+        problems,
+        paper_ladder(protocol),
+        folds=protocol.folds,
+        repetitions=protocol.repetitions,
+        seed=options.seed,
+    )
     path = out / STUDY_FILE
     _run(plan, path, options, console)
     places = {name: place for place, name in enumerate([*TABLE_2, *protocol.methods])}
-    records = sorted(every_problem(plan, path), key=lambda record: (places[record.problem], places[record.method]))
+    records = sorted(
+        every_problem(plan, path),
+        key=lambda record: (places[record.problem], places[record.method]),
+    )
     names = list(dict.fromkeys(record.problem for record in records))  # those of earlier runs too
     at_hand = _at_hand(names, problems)
     records = [record for record in records if record.problem in at_hand]
     first, second = data_table(list(at_hand.values())), results_table(records)
-    lost = [f"{name}: run earlier, and left out here, because its file is not on this machine." for name in names if name not in at_hand]
+    lost = [
+        f"{name}: run earlier, and left out here, because its file is not on this machine."
+        for name in names
+        if name not in at_hand
+    ]
     names, advice = list(at_hand), [*recommendations(records), *lost]
     shown = protocol.figure_4 if protocol.figure_4 in names else names[-1]
     with _shown_in_any_case(console, second, advice) as said:
-        said.append(write_everything(path, "Reproduction", {"table-1": first, "table-2": second}, advice, records, shown))
+        said.append(
+            write_everything(
+                path, "Reproduction", {"table-1": first, "table-2": second}, advice, records, shown
+            )
+        )
     return 0
 
 
@@ -262,7 +358,9 @@ def _at_hand(names: Sequence[str], loaded: Sequence[Problem]) -> dict[str, Probl
 def _show(console: Console, table: Table, texts: Sequence[str]) -> None:
     from astralearn.report import to_rich
 
-    has_bold = console.is_terminal and console.color_system is not None  # a dumb terminal has no bold
+    has_bold = (
+        console.is_terminal and console.color_system is not None
+    )  # a dumb terminal has no bold
     console.print(to_rich(table, has_bold=has_bold, width=console.width))
     for text in texts:
         console.print(f"\n{text}")
@@ -277,7 +375,10 @@ def _shown_in_any_case(console: Console, table: Table, texts: Sequence[str]) -> 
     try:
         yield written
     except KeyboardInterrupt:
-        print("\nastralearn: interrupted while files were written. Every fold is kept: run the same command again.", file=sys.stderr)
+        print(
+            "\nastralearn: interrupted while files were written. Every fold is kept: run the same command again.",
+            file=sys.stderr,
+        )
         raise SystemExit(INTERRUPTED) from None
     finally:
         _show(console, table, [*texts, *written])
@@ -288,7 +389,9 @@ def _data_list(options: argparse.Namespace, console: Console) -> int:  # noqa: A
     width = max(map(len, CATALOGUE))
     print(f"{'name':{width}}  {'rows':>6} {'positives':>9} {'features':>8} {'IR':>8}  where")
     for entry in CATALOGUE.values():
-        sizes = f"{entry.rows:6} {entry.positives:9} {entry.features:8} {entry.imbalance_ratio:8.2f}"
+        sizes = (
+            f"{entry.rows:6} {entry.positives:9} {entry.features:8} {entry.imbalance_ratio:8.2f}"
+        )
         print(f"{entry.name:{width}}  {sizes}  {entry.where()}")
     return 0
 
@@ -305,11 +408,17 @@ def _problem(options: argparse.Namespace) -> Problem:
     if options.data in CATALOGUE:
         for name, value in (("--target", options.target), ("--positive", options.positive)):
             if value is not None:
-                raise ValueError(f"{name} {value} is for files, and {options.data} is of the catalogue: name a file, or leave out {name}")
+                raise ValueError(
+                    f"{name} {value} is for files, and {options.data} is of the catalogue: name a file, or leave out {name}"
+                )
         return load(options.data)
     path = Path(options.data)
-    if not path.suffix and not os.path.exists(path):  # unlike Path.exists, it takes a name that is too long for one that is not there
-        raise MissingFileError(f"no such file or problem: {path}; the catalogue has {', '.join(CATALOGUE)}")
+    if not path.suffix and not os.path.exists(
+        path
+    ):  # unlike Path.exists, it takes a name that is too long for one that is not there
+        raise MissingFileError(
+            f"no such file or problem: {path}; the catalogue has {', '.join(CATALOGUE)}"
+        )
     frame = read_table(path)
     if options.target is None:
         raise MissingColumnError(
@@ -344,22 +453,32 @@ def _check_folder(path: Path, problem: str) -> None:
 
     others = [name for name in problems_in(path) if name != problem] if os.path.isfile(path) else []
     if others:
-        raise MismatchError(f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. Use another --out.")
+        raise MismatchError(
+            f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. Use another --out."
+        )
 
 
-def _other_settings(path: Path, plan: Plan, records: Sequence[Record], epochs: int | None) -> list[str]:
+def _other_settings(
+    path: Path, plan: Plan, records: Sequence[Record], epochs: int | None
+) -> list[str]:
     """Methods that an earlier run left in the folder, where this command would have run them with other settings: a sentence each."""
     from astralearn.methods import NAMES, choose
     from astralearn.study import methods_in
     from astralearn.study.store import differing
 
     ran_now = {method.name for method in plan.methods}
-    earlier = [name for name in dict.fromkeys(record.method for record in records) if name in NAMES and name not in ran_now]
+    earlier = [
+        name
+        for name in dict.fromkeys(record.method for record in records)
+        if name in NAMES and name not in ran_now
+    ]
     stored, said = methods_in(path), []
     for method in choose(earlier, epochs=epochs).methods if earlier else []:
         before, now = stored[method.name], method.described()
         if before != now:
-            said.append(f"{method.name} is of an earlier run, with {differing(before, now)}; this one has {differing(now, before)}.")
+            said.append(
+                f"{method.name} is of an earlier run, with {differing(before, now)}; this one has {differing(now, before)}."
+            )
     return said
 
 
@@ -376,7 +495,10 @@ def _run(plan: Plan, path: Path, options: argparse.Namespace, console: Console) 
         raise SystemExit(INTERRUPTED) from None
     except BrokenProcessPool:
         _say_kept("a worker process was killed, perhaps for want of memory", plan, path)
-        print("Run the same command again, with --jobs 1 to need less memory, to continue where it stopped.", file=sys.stderr)
+        print(
+            "Run the same command again, with --jobs 1 to need less memory, to continue where it stopped.",
+            file=sys.stderr,
+        )
         raise SystemExit(WORKER_KILLED) from None
 
 

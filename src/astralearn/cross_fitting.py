@@ -59,12 +59,25 @@ def trials(fold: Fold, seed: int) -> list[Trial]:
     found = []
     for part in range(n):
         seen = [np.delete(rows, np.s_[part::n])[:TRAINED_ON] for rows in drawn]
-        factors = [total / float(fold.weight[rows].sum()) for total, rows in zip(totals, seen, strict=True)]
-        found.append(Trial(_some(fold, seen, factors), _some(fold, [rows[part::n] for rows in drawn], [1.0, 1.0])))
+        factors = [
+            total / float(fold.weight[rows].sum()) for total, rows in zip(totals, seen, strict=True)
+        ]
+        found.append(
+            Trial(
+                _some(fold, seen, factors),
+                _some(fold, [rows[part::n] for rows in drawn], [1.0, 1.0]),
+            )
+        )
     return found
 
 
-def choice(alphas: Sequence[float], judged: Sequence[np.ndarray], slopes: Sequence[float], y: np.ndarray, weight: np.ndarray) -> Choice:
+def choice(
+    alphas: Sequence[float],
+    judged: Sequence[np.ndarray],
+    slopes: Sequence[float],
+    y: np.ndarray,
+    weight: np.ndarray,
+) -> Choice:
     """The alpha with the largest clear gain over the first of several; where none has one and there is room, ALPHA_WITH_ROOM, with
     the margin that the first shows: under less L2 logits are larger.
 
@@ -128,5 +141,7 @@ def _mean_and_variance(values: np.ndarray, weight: np.ndarray) -> tuple[float, f
 def _some(fold: Fold, classes: Sequence[np.ndarray], factors: Sequence[float]) -> Fold:
     """These rows of each class, their weights times the class's factor."""
     rows = np.concatenate(classes)
-    weight = np.concatenate([factor * fold.weight[members] for factor, members in zip(factors, classes, strict=True)])
+    weight = np.concatenate(
+        [factor * fold.weight[members] for factor, members in zip(factors, classes, strict=True)]
+    )
     return Fold(fold.X[rows], fold.y[rows], weight, fold.view)

@@ -96,17 +96,25 @@ def fit_networks(cases: Sequence[Case], recipe: Recipe) -> list[Fitted]:
                 chosen[i] = choice
     alphas = np.repeat([recipe.settled(choice).alpha for choice in chosen], n)
     trained = _run(replace(stack, alpha=alphas), recipe.settings, recipe)
-    return [_fitted(trained.take(slice(i * n, (i + 1) * n)), choice, recipe) for i, choice in enumerate(chosen)]
+    return [
+        _fitted(trained.take(slice(i * n, (i + 1) * n)), choice, recipe)
+        for i, choice in enumerate(chosen)
+    ]
 
 
 def _planned(cases: Sequence[Case], recipe: Recipe) -> Stack:
     """The networks of all cases, one case after the other."""
     n, selection = recipe.n_networks, recipe.settings.selection
-    held_out = [case.costs.on(case.rows.held_out) for case in cases if case.rows.held_out is not None]
+    held_out = [
+        case.costs.on(case.rows.held_out) for case in cases if case.rows.held_out is not None
+    ]
     if selection != "last":
         _check_both_classes(held_out, selection)
     states = [_resumed(state) for case in cases for state in case.states]
-    folds, fold_of = [(case.rows.train, case.costs) for case in cases], [i for i in range(len(cases)) for _ in range(n)]
+    folds, fold_of = (
+        [(case.rows.train, case.costs) for case in cases],
+        [i for i in range(len(cases)) for _ in range(n)],
+    )
     stack = _stack(folds, fold_of, [[case.seed, k] for case in cases for k in range(n)], recipe)
     return replace(stack, validation=held_out or None, states=states or None)
 
@@ -114,16 +122,23 @@ def _planned(cases: Sequence[Case], recipe: Recipe) -> Stack:
 def _check_both_classes(held_out: list[Fold], selection: str) -> None:
     for name, label in (("majority", 0), ("minority", 1)):
         if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
-            raise ValueError(f'selection="{selection}" needs validation rows of both classes; found none of the {name}')
+            raise ValueError(
+                f'selection="{selection}" needs validation rows of both classes; found none of the {name}'
+            )
 
 
 def _resumed(state: dict[str, np.ndarray]) -> State:
     """What was selected is forgotten, for the validation rows may be others now."""
-    best = {"best_score": np.full_like(state["best_score"], np.inf), "best_epoch": np.full_like(state["best_epoch"], -1)}
+    best = {
+        "best_score": np.full_like(state["best_score"], np.inf),
+        "best_epoch": np.full_like(state["best_epoch"], -1),
+    }
     return State(**{**state, **best})
 
 
-def _stack(folds: Sequence[tuple[Fold, Costs]], fold_of: list[int], seeds: list[list[int]], recipe: Recipe) -> Stack:
+def _stack(
+    folds: Sequence[tuple[Fold, Costs]], fold_of: list[int], seeds: list[list[int]], recipe: Recipe
+) -> Stack:
     """Networks on folds at their costs: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
     return Stack(
         recipe.architecture,
@@ -150,16 +165,27 @@ def _choose(case: Case, recipe: Recipe) -> Choice | Trained:
     n = len(trials)
     if n == 0:
         return UNTRIED
-    folds, seeds = [(trial.train, case.costs) for trial in trials], [[case.seed, k, 0] for k in range(n)]
+    folds, seeds = (
+        [(trial.train, case.costs) for trial in trials],
+        [[case.seed, k, 0] for k in range(n)],
+    )
     stack = _stack(folds, [*range(n)] * len(alphas), seeds * len(alphas), recipe)
-    settings = replace(recipe.settings, epochs=max(1, recipe.settings.epochs // 2), selection="last")
+    settings = replace(
+        recipe.settings, epochs=max(1, recipe.settings.epochs // 2), selection="last"
+    )
     trained = _run(replace(stack, alpha=np.repeat(alphas, n)), settings, recipe, "trials")
     if trained.interrupted:
         return trained.take(slice(min(n, recipe.n_networks)))
     rows = [trial.left_out for trial in trials]
     starts = range(0, n * len(alphas), n)
-    judged = [np.concatenate([_judged(of, trained, start + k, recipe) for k, of in enumerate(rows)]) for start in starts]
-    slopes = [mean_slope(trained.slope[start : start + n]) if recipe.has_slope else 1.0 for start in starts]
+    judged = [
+        np.concatenate([_judged(of, trained, start + k, recipe) for k, of in enumerate(rows)])
+        for start in starts
+    ]
+    slopes = [
+        mean_slope(trained.slope[start : start + n]) if recipe.has_slope else 1.0
+        for start in starts
+    ]
     y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
     return cross_fitting.choice(alphas, judged, slopes, y, weight)
 
@@ -167,7 +193,11 @@ def _choose(case: Case, recipe: Recipe) -> Choice | Trained:
 def _judged(rows: Fold, trained: Trained, k: int, recipe: Recipe) -> np.ndarray:
     """g of the k-th network alone."""
     x = predict_logits(trained.parameters[k : k + 1], recipe.architecture, rows.X, rows.view)[0]
-    return np.asarray(rebalanced_logit(x, trained.slope[k].astype(x.dtype), xp=np)) if recipe.settings.astra else x
+    return (
+        np.asarray(rebalanced_logit(x, trained.slope[k].astype(x.dtype), xp=np))
+        if recipe.settings.astra
+        else x
+    )
 
 
 def _run(stack: Stack, settings: Settings, recipe: Recipe, label: str = "epoch") -> Trained:
@@ -204,4 +234,7 @@ def _fitted(trained: Trained, choice: Choice | None, recipe: Recipe) -> Fitted:
 def _mean(histories: list[History]) -> History:
     """As far as the shortest goes."""
     length = min((len(history["epoch"]) for history in histories), default=0)
-    return {name: np.mean([history[name][:length] for history in histories], axis=0) for name in (histories[0] if histories else ())}
+    return {
+        name: np.mean([history[name][:length] for history in histories], axis=0)
+        for name in (histories[0] if histories else ())
+    }

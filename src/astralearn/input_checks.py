@@ -11,18 +11,26 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from astralearn.engine.view import FAR
 
-LEAST_SUM, LARGEST_SUM = 1e-15, 1e15  # of the weights of a class: float32 holds the squares and quotients of such sums
+LEAST_SUM, LARGEST_SUM = (
+    1e-15,
+    1e15,
+)  # of the weights of a class: float32 holds the squares and quotients of such sums
 TO_THE_CALLER = 5  # frames: from here through a check, scikit-learn's decorator and fit
 
 
 def check_labels(y: np.ndarray) -> None:
     try:
         check_classification_targets(y)
-    except (TypeError, ValueError) as error:  # it sorts them, unless the first is neither number nor text
+    except (
+        TypeError,
+        ValueError,
+    ) as error:  # it sorts them, unless the first is neither number nor text
         kinds = sorted({type(label).__name__ for label in y.tolist()})
         if len(kinds) == 1:
             raise ValueError(f"y: {error}") from error
-        raise ValueError(f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}") from error
+        raise ValueError(
+            f"y must hold labels of one kind, without missing ones; found {', '.join(kinds)}"
+        ) from error
 
 
 def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> tuple[np.ndarray, Any]:
@@ -48,7 +56,9 @@ def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> tupl
 
 
 def check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
-    for label in np.unique(y[weight > 0]):  # no list of them, in which dates are numbers and equal none of y
+    for label in np.unique(
+        y[weight > 0]
+    ):  # no list of them, in which dates are numbers and equal none of y
         with np.errstate(over="ignore"):
             total = float(weight[y == label].sum())
         if not LEAST_SUM <= total <= LARGEST_SUM:
@@ -78,14 +88,20 @@ def warn_of_far_features(X: np.ndarray) -> None:
         )
 
 
-def checked_splits(splits: Iterable[Sequence[Any]], n_rows: int | None) -> list[tuple[np.ndarray, ...]]:
+def checked_splits(
+    splits: Iterable[Sequence[Any]], n_rows: int | None
+) -> list[tuple[np.ndarray, ...]]:
     """Pairs or triples of row indices. n_rows: None where the labels do not say, which are then refused themselves."""
     if not isinstance(splits, Iterable) or isinstance(splits, (str, bytes)):
-        raise ValueError(f"splits must be (train, test) pairs of row indices, as a splitter's split(X, y) gives them; found {splits!r:.80}")
+        raise ValueError(
+            f"splits must be (train, test) pairs of row indices, as a splitter's split(X, y) gives them; found {splits!r:.80}"
+        )
     checked = []
     for i, split in enumerate(splits):
         if not isinstance(split, (tuple, list)):
-            raise ValueError(f"splits[{i}] must be a (train, test) pair or a (train, validation, test) triple; found {split!r:.80}")
+            raise ValueError(
+                f"splits[{i}] must be a (train, test) pair or a (train, validation, test) triple; found {split!r:.80}"
+            )
         checked.append(tuple(_indices(part, n_rows, f"splits[{i}]") for part in split))
     lengths = {len(split) for split in checked}
     if lengths not in ({2}, {3}):
@@ -102,16 +118,22 @@ def _indices(rows: Any, n_rows: int | None, name: str) -> np.ndarray:
     if rows.size == 0:
         return np.empty(0, int)
     if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise ValueError(f"{name} must hold row indices or masks, 1-dimensional; found {rows.dtype} of shape {rows.shape}")
+        raise ValueError(
+            f"{name} must hold row indices or masks, 1-dimensional; found {rows.dtype} of shape {rows.shape}"
+        )
     if rows.dtype.kind == "b":
         if n_rows is not None and len(rows) != n_rows:
             raise ValueError(f"{name} must hold masks of {n_rows} rows; found one of {len(rows)}")
         return np.flatnonzero(rows)
     if n_rows is not None and (rows.max() >= n_rows or rows.min() < -n_rows):
-        raise ValueError(f"{name} must hold indices of {n_rows} rows; found {rows.max() if rows.max() >= n_rows else rows.min()}")
+        raise ValueError(
+            f"{name} must hold indices of {n_rows} rows; found {rows.max() if rows.max() >= n_rows else rows.min()}"
+        )
     return rows
 
 
 def check_seeds(random_states: Sequence[int], n_splits: int) -> None:
     if not hasattr(random_states, "__len__") or len(random_states) != n_splits:
-        raise ValueError(f"random_states must be a list of one seed per split, of which there are {n_splits}; found {random_states!r:.80}")
+        raise ValueError(
+            f"random_states must be a list of one seed per split, of which there are {n_splits}; found {random_states!r:.80}"
+        )

@@ -26,10 +26,18 @@ DEFAULT = "ASTraClassifier"
 TREES: dict[str, tuple[str, dict[str, Any]]] = {
     "ASTra-LightGBM": ("ASTraLGBMClassifier", {"n_jobs": 1, "verbose": -1}),
     "ASTra-XGBoost": ("ASTraXGBClassifier", {"n_jobs": 1}),
-    "ASTra-CatBoost": ("ASTraCatBoostClassifier", {"thread_count": 1, "verbose": 0, "allow_writing_files": False, "random_state": 0}),
+    "ASTra-CatBoost": (
+        "ASTraCatBoostClassifier",
+        {"thread_count": 1, "verbose": 0, "allow_writing_files": False, "random_state": 0},
+    ),
 }
 
-EXTRAS = {"imblearn": "peers", "lightgbm": "boosting", "xgboost": "boosting", "catboost": "boosting"}
+EXTRAS = {
+    "imblearn": "peers",
+    "lightgbm": "boosting",
+    "xgboost": "boosting",
+    "catboost": "boosting",
+}
 
 
 class Choice(NamedTuple):
@@ -64,8 +72,15 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
     """The four methods with the paper's settings, each given its validation fold."""
     from astralearn import ASTraClassifier
 
-    settings: dict[str, Any] = {"epochs": protocol.epochs, "burn_in": protocol.burn_in, "validation_fraction": 0.0}
-    return [Method(name, ASTraClassifier.paper(*LADDER[name], **settings), validates=True) for name in protocol.methods]
+    settings: dict[str, Any] = {
+        "epochs": protocol.epochs,
+        "burn_in": protocol.burn_in,
+        "validation_fraction": 0.0,
+    }
+    return [
+        Method(name, ASTraClassifier.paper(*LADDER[name], **settings), validates=True)
+        for name in protocol.methods
+    ]
 
 
 def _expanded(names: Sequence[str]) -> list[str]:
@@ -75,7 +90,9 @@ def _expanded(names: Sequence[str]) -> list[str]:
     wanted: list[str] = []
     for name in names:
         if name.lower() not in known:
-            raise ValueError(f"no such method: {name!r}; there are {', '.join(groups['all'])}, and the groups {', '.join(groups)}")
+            raise ValueError(
+                f"no such method: {name!r}; there are {', '.join(groups['all'])}, and the groups {', '.join(groups)}"
+            )
         wanted += [found for found in known[name.lower()] if found not in wanted]
     return wanted
 
@@ -97,7 +114,13 @@ def _network(loss: str, activation: str, **options: Any) -> Any:
     """One network as the paper has it, on every row, in a tenth of the steps at ten times the rate."""
     from astralearn import ASTraClassifier
 
-    practice = {"epochs": 1_000, "learning_rate": 0.01, "validation_fraction": 0.0, "selection": "last", "burn_in": None}
+    practice = {
+        "epochs": 1_000,
+        "learning_rate": 0.01,
+        "validation_fraction": 0.0,
+        "selection": "last",
+        "burn_in": None,
+    }
     return ASTraClassifier.paper(loss, activation, **{**practice, **options})
 
 
@@ -117,7 +140,9 @@ def _logistic() -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000))
+    return make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000)
+    )
 
 
 def _svm() -> Any:

@@ -18,7 +18,9 @@ MERGED_UP_TO = 100_000  # rows, of both classes or else of the rarer; sorting mo
 LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
 LEAST_SPREAD = 1e-6  # of the distances, in multiples of their mean: less is rounding
 HUGE = 1e100  # features beyond it, or below its inverse, are squared in a unit of their own
-MOST_FEATURES = 1_000  # with more, the majority's covariance costs more than the training and means little
+MOST_FEATURES = (
+    1_000  # with more, the majority's covariance costs more than the training and means little
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,13 @@ class Part(NamedTuple):
 
 
 def prepare(
-    train: Rows, held_out: Rows | None, *, standardize: bool, clip: float | None, distance: bool, view: View | None = None
+    train: Rows,
+    held_out: Rows | None,
+    *,
+    standardize: bool,
+    clip: float | None,
+    distance: bool,
+    view: View | None = None,
 ) -> Prepared:
     """view: one that networks know already; None: what the training rows ask for."""
     train = merged(train)
@@ -61,7 +69,9 @@ def prepare(
     return Prepared(fold(train), None if held_out is None else fold(merged(held_out)))
 
 
-def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, clip: float | None, distance: bool) -> list[Prepared]:
+def prepare_many(
+    rows: Rows, parts: Sequence[Part], *, standardize: bool, clip: float | None, distance: bool
+) -> list[Prepared]:
     """What `prepare` would make of each part's rows, as weights over one matrix of distinct rows that all parts share."""
     distinct, place = distinct_rows(rows)
     labels = {False: distinct.positive, True: ~distinct.positive}
@@ -72,8 +82,15 @@ def prepare_many(rows: Rows, parts: Sequence[Part], *, standardize: bool, clip: 
     prepared = []
     for part in parts:
         y, weight = labels[part.inverted], weights(part.train)
-        view = view_of(Rows(distinct.X, y, weight).take(weight > 0), standardize=standardize, clip=clip, distance=distance)
-        held_out = None if part.held_out is None else Fold(distinct.X, y, weights(part.held_out), view)
+        view = view_of(
+            Rows(distinct.X, y, weight).take(weight > 0),
+            standardize=standardize,
+            clip=clip,
+            distance=distance,
+        )
+        held_out = (
+            None if part.held_out is None else Fold(distinct.X, y, weights(part.held_out), view)
+        )
         prepared.append(Prepared(Fold(distinct.X, y, weight, view), held_out))
     return prepared
 
@@ -89,7 +106,11 @@ def hold_out(positive: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     away = np.zeros(len(positive), bool)
     for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
-        away[rng.permutation(members)[: min(len(members) - 1, max(1, round(fraction * len(members))))]] = True
+        away[
+            rng.permutation(members)[
+                : min(len(members) - 1, max(1, round(fraction * len(members))))
+            ]
+        ] = True
     return away
 
 
@@ -106,7 +127,9 @@ def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
     """The rows merged, and where each of them went; of many rows, only the rarer class's."""
     if len(rows.X) > MERGED_UP_TO:
         return _with_the_rarer_class_merged(rows)
-    distinct, place = np.unique(np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True)
+    distinct, place = np.unique(
+        np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True
+    )
     X = np.ascontiguousarray(distinct[:, 1:]).astype(rows.X.dtype)
     return Rows(X, distinct[:, 0] > 0, np.bincount(place.ravel(), rows.weight)), place.ravel()
 
@@ -140,7 +163,10 @@ def scaling(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each feature, in float64; its value and 1 for one that does not vary but by rounding."""
     low, high = rows.X.min(axis=0).astype(np.float64), rows.X.max(axis=0).astype(np.float64)
     extent = np.maximum(np.abs(low), np.abs(high))
-    unit, total = np.where((extent > HUGE) | (extent < 1 / HUGE) & (extent > 0), extent, 1.0), rows.weight.sum()
+    unit, total = (
+        np.where((extent > HUGE) | (extent < 1 / HUGE) & (extent > 0), extent, 1.0),
+        rows.weight.sum(),
+    )
     mean = _weighted_sum(rows, lambda X: X / unit) / total
     variance = _weighted_sum(rows, lambda X: np.square(X / unit - mean)) / total
     scale = np.sqrt(variance) * unit
@@ -154,7 +180,9 @@ def with_distance(view: View, rows: Rows) -> View:
     The majority's covariance is drawn a little towards a multiple of the identity, by (features + 1)/(rows + features + 1), so that
     it can be inverted whatever the rows are.
     """
-    majority = Rows(rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight))  # no copy of X
+    majority = Rows(
+        rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight)
+    )  # no copy of X
     total, p = majority.weight.sum(), view.n_inputs
     centre = _weighted_sum(majority, lambda X: view.inputs(X).T) / total
     covariance = np.zeros((p, p))
@@ -162,7 +190,9 @@ def with_distance(view: View, rows: Rows) -> View:
         u = view.inputs(X).T - centre
         covariance += product((weight[:, None] * u).T, u) / total
     shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
-    covariance = (1 - shrink) * covariance + shrink * max(np.trace(covariance) / p, LEAST_VARIANCE) * np.eye(p)
+    covariance = (1 - shrink) * covariance + shrink * max(
+        np.trace(covariance) / p, LEAST_VARIANCE
+    ) * np.eye(p)
     root = solve_triangular(cholesky(covariance), np.eye(p), lower=True).T
     seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root, view.limit)
 

@@ -13,7 +13,13 @@ def bar(verbose: int, epochs: int, label: str = "epoch") -> Iterator[Callable[[A
     if not verbose:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn(label),
@@ -26,11 +32,25 @@ def bar(verbose: int, epochs: int, label: str = "epoch") -> Iterator[Callable[[A
     )
     done: dict[int, int] = {}
     with Progress(*columns) as display:
-        task = display.add_task("fit", total=epochs, loss=float("nan"), fnr=float("nan"), e_ratio=float("nan"), tau=float("nan"))
+        task = display.add_task(
+            "fit",
+            total=epochs,
+            loss=float("nan"),
+            fnr=float("nan"),
+            e_ratio=float("nan"),
+            tau=float("nan"),
+        )
 
         def show(p: Any) -> None:
             done[p.group] = p.epoch
             mean = sum(done.values()) / p.n_groups
-            display.update(task, completed=round(mean), loss=p.loss, fnr=p.fnr, e_ratio=p.e_ratio, tau=p.threshold)
+            display.update(
+                task,
+                completed=round(mean),
+                loss=p.loss,
+                fnr=p.fnr,
+                e_ratio=p.e_ratio,
+                tau=p.threshold,
+            )
 
         yield show

@@ -9,7 +9,13 @@ from astralearn.boosting import ASTraCatBoostClassifier, ConfusionObjective
 from astralearn.boosting import catboost as adapter
 from astralearn.boosting.objective import make_objective
 
-OPTIONS = {"iterations": 12, "learning_rate": 0.2, "thread_count": 2, "verbose": 0, "allow_writing_files": False}
+OPTIONS = {
+    "iterations": 12,
+    "learning_rate": 0.2,
+    "thread_count": 2,
+    "verbose": 0,
+    "allow_writing_files": False,
+}
 
 
 def recorded(monkeypatch, X, y, **options):
@@ -19,7 +25,14 @@ def recorded(monkeypatch, X, y, **options):
 
     def calc_ders_range(self, approxes, targets, weights):
         derivatives = plain(self, approxes, targets, weights)
-        blocks.append((len(self.objective.slope_path), np.array(approxes), np.array(targets), derivatives[:, 0].copy()))
+        blocks.append(
+            (
+                len(self.objective.slope_path),
+                np.array(approxes),
+                np.array(targets),
+                derivatives[:, 0].copy(),
+            )
+        )
         return derivatives
 
     monkeypatch.setattr(adapter._Rounds, "calc_ders_range", calc_ders_range)
@@ -37,7 +50,9 @@ def worst_error(blocks, n, loss, activation):
             seen += len(blocks[stop][1])
             stop += 1
         if seen == n:
-            x, y, given = (np.concatenate([block[k] for block in blocks[start:stop]]) for k in (1, 2, 3))
+            x, y, given = (
+                np.concatenate([block[k] for block in blocks[start:stop]]) for k in (1, 2, 3)
+            )
             exact, _ = objective.round(y, x)
             worst = max(worst, float(np.max(np.abs(-given - exact)) / np.max(np.abs(exact))))
         start = stop
@@ -56,7 +71,9 @@ def test_more_leaf_steps_freeze_the_counts(rare, monkeypatch):
     X, y = rare
     blocks = recorded(monkeypatch, X, y, loss="gmn", learnable=False, leaf_estimation_iterations=5)
     error = worst_error(blocks, len(y), "gmn", "astra")
-    print(f"GMN-ASTra, 5 leaf steps: frozen against exact coefficients, worst relative error {error:.3f}")
+    print(
+        f"GMN-ASTra, 5 leaf steps: frozen against exact coefficients, worst relative error {error:.3f}"
+    )
     assert 1e-6 < error < 0.5
 
 
@@ -64,8 +81,12 @@ def test_the_result_is_that_of_a_loop_with_exact_gradients(rare):
     """The training loss after each tree keeps falling, and the model is as good as LightGBM's on the same loss."""
     lightgbm = pytest.importorskip("astralearn.boosting.lightgbm")
     X, y = rare
-    ours = ASTraCatBoostClassifier(**{**OPTIONS, "iterations": 40}, loss="gmn", learnable=False).fit(X, y)
-    theirs = lightgbm.ASTraLGBMClassifier(n_estimators=40, learning_rate=0.2, loss="gmn", learnable=False, verbose=-1, n_jobs=1).fit(X, y)
+    ours = ASTraCatBoostClassifier(
+        **{**OPTIONS, "iterations": 40}, loss="gmn", learnable=False
+    ).fit(X, y)
+    theirs = lightgbm.ASTraLGBMClassifier(
+        n_estimators=40, learning_rate=0.2, loss="gmn", learnable=False, verbose=-1, n_jobs=1
+    ).fit(X, y)
     objective = ConfusionObjective("gmn", activation="astra", learnable=False)
     path = [objective.value(y, ours.predict(X, "RawFormulaVal", ntree_end=k)) for k in range(1, 41)]
     assert all(later < earlier + 1e-9 for earlier, later in itertools.pairwise(path))

@@ -12,7 +12,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier
 
 LIBRARIES = {
-    "lightgbm": (lgb.LGBMClassifier, ASTraLGBMClassifier, {"n_estimators": 10, "n_jobs": 1, "verbose": -1}),
+    "lightgbm": (
+        lgb.LGBMClassifier,
+        ASTraLGBMClassifier,
+        {"n_estimators": 10, "n_jobs": 1, "verbose": -1},
+    ),
     "xgboost": (xgb.XGBClassifier, ASTraXGBClassifier, {"n_estimators": 10, "n_jobs": 1}),
     "catboost": (
         cb.CatBoostClassifier,
@@ -25,7 +29,11 @@ LIBRARIES = {
 def failures(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks feed odd input, and the libraries say so
-        return {check["check_name"] for check in check_estimator(estimator, on_skip=None, on_fail=None) if check["status"] == "failed"}
+        return {
+            check["check_name"]
+            for check in check_estimator(estimator, on_skip=None, on_fail=None)
+            if check["status"] == "failed"
+        }
 
 
 @functools.cache

@@ -19,7 +19,12 @@ from sklearn.base import clone
 from sklearn.metrics import matthews_corrcoef, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from astralearn.boosting import ASTraCatBoostClassifier, ASTraLGBMClassifier, ASTraXGBClassifier, Objective
+from astralearn.boosting import (
+    ASTraCatBoostClassifier,
+    ASTraLGBMClassifier,
+    ASTraXGBClassifier,
+    Objective,
+)
 from astralearn.core import rebalanced_logit
 
 # shap 0.51 imports a NumPy name that is deprecated.
@@ -43,15 +48,33 @@ class Library:
     def fit_with_early_stopping(self, X, y, X_val, y_val, metric, n=60, **options):
         if self.ours is ASTraLGBMClassifier:
             model = self.make(n, **options)
-            return model.fit(X, y, eval_set=[(X_val, y_val)], eval_metric=metric, callbacks=[lgb.early_stopping(5, verbose=False)])
+            return model.fit(
+                X,
+                y,
+                eval_set=[(X_val, y_val)],
+                eval_metric=metric,
+                callbacks=[lgb.early_stopping(5, verbose=False)],
+            )
         if self.ours is ASTraXGBClassifier:
-            return self.make(n, eval_metric=metric, early_stopping_rounds=5, **options).fit(X, y, eval_set=[(X_val, y_val)], verbose=False)
-        return self.make(n, eval_metric=metric, **options).fit(X, y, eval_set=(X_val, y_val), early_stopping_rounds=5)
+            return self.make(n, eval_metric=metric, early_stopping_rounds=5, **options).fit(
+                X, y, eval_set=[(X_val, y_val)], verbose=False
+            )
+        return self.make(n, eval_metric=metric, **options).fit(
+            X, y, eval_set=(X_val, y_val), early_stopping_rounds=5
+        )
 
 
 LIBRARIES = {
-    "lightgbm": Library(ASTraLGBMClassifier, {"verbose": -1, "n_jobs": 1}, "n_estimators", {"raw_score": True}, "txt"),
-    "xgboost": Library(ASTraXGBClassifier, {"n_jobs": 1}, "n_estimators", {"output_margin": True}, "ubj"),
+    "lightgbm": Library(
+        ASTraLGBMClassifier,
+        {"verbose": -1, "n_jobs": 1},
+        "n_estimators",
+        {"raw_score": True},
+        "txt",
+    ),
+    "xgboost": Library(
+        ASTraXGBClassifier, {"n_jobs": 1}, "n_estimators", {"output_margin": True}, "ubj"
+    ),
     "catboost": Library(
         ASTraCatBoostClassifier,
         {"verbose": 0, "thread_count": 1, "allow_writing_files": False, "learning_rate": 0.1},
@@ -61,8 +84,13 @@ LIBRARIES = {
     ),
 }
 ALL = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
-CONTINUING = pytest.mark.parametrize("library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"])
-METHODS = pytest.mark.parametrize(("loss", "activation"), [("bce", "astra"), ("gmn", "sigmoid"), ("gmn", "astra"), ("mcc", "sigmoid")])
+CONTINUING = pytest.mark.parametrize(
+    "library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"]
+)
+METHODS = pytest.mark.parametrize(
+    ("loss", "activation"),
+    [("bce", "astra"), ("gmn", "sigmoid"), ("gmn", "astra"), ("mcc", "sigmoid")],
+)
 
 
 @ALL
@@ -127,7 +155,9 @@ def test_the_start_is_set_and_added_back(library, loss, activation, rare):
 def test_early_stopping(library, metric, rare):
     X, y = rare
     mirrored = -X[1000:]  # what is learned is wrong there: the first rounds are the best
-    model = library.fit_with_early_stopping(X[:1000], y[:1000], mirrored, y[1000:], metric, learning_rate=0.3)
+    model = library.fit_with_early_stopping(
+        X[:1000], y[:1000], mirrored, y[1000:], metric, learning_rate=0.3
+    )
     used = model._n_trees_used()
     assert 1 <= used < 60
     assert model.slope_ == model.slope_path_[used]
@@ -138,15 +168,23 @@ def test_early_stopping(library, metric, rare):
 def test_early_stopping_keeps_the_best_round(library, rare):
     """The score of the model that is kept is the best of all rounds, recomputed here tree by tree."""
     X, y = rare
-    model = library.fit_with_early_stopping(X[:1000], y[:1000], X[1000:], y[1000:], "soft_g_mean", n=30, learning_rate=0.5)
+    model = library.fit_with_early_stopping(
+        X[:1000], y[:1000], X[1000:], y[1000:], "soft_g_mean", n=30, learning_rate=0.5
+    )
     used = model._n_trees_used()
 
     def soft_g_mean(trees):
-        key = {"txt": {"num_iteration": trees}, "ubj": {"iteration_range": (0, trees)}, "cbm": {"ntree_end": trees}}[library.suffix]
+        key = {
+            "txt": {"num_iteration": trees},
+            "ubj": {"iteration_range": (0, trees)},
+            "cbm": {"ntree_end": trees},
+        }[library.suffix]
         z = model.predict_proba(X[1000:], **key)[:, 1]
         return np.sqrt(z[y[1000:] == 1].mean() * (1 - z[y[1000:] == 0]).mean())
 
-    reachable = range(1, min(len(model.slope_path_), model.tree_count_ + 1 if library.suffix == "cbm" else 99))
+    reachable = range(
+        1, min(len(model.slope_path_), model.tree_count_ + 1 if library.suffix == "cbm" else 99)
+    )
     assert soft_g_mean(used) == pytest.approx(max(soft_g_mean(k) for k in reachable), abs=1e-6)
 
 
@@ -160,7 +198,12 @@ def test_pickle_joblib_deepcopy_and_model_file(library, loss, activation, rare, 
     loaded = library.ours()
     model.save_model(str(tmp_path / f"model.{library.suffix}"))
     loaded.load_model(str(tmp_path / f"model.{library.suffix}"))
-    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), joblib.load(tmp_path / "model.joblib"), loaded):
+    for again in (
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        joblib.load(tmp_path / "model.joblib"),
+        loaded,
+    ):
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert again.minority_class_ == "fraud"
@@ -171,7 +214,15 @@ def test_pickle_joblib_deepcopy_and_model_file(library, loss, activation, rare, 
 @ALL
 def test_an_early_stopped_model_survives_its_file(library, rare, tmp_path):
     X, y = rare
-    model = library.fit_with_early_stopping(X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", learning_rate=0.3, slope_rate_min=0.5)
+    model = library.fit_with_early_stopping(
+        X[:1000],
+        y[:1000],
+        -X[1000:],
+        y[1000:],
+        "soft_g_mean",
+        learning_rate=0.3,
+        slope_rate_min=0.5,
+    )
     path = str(tmp_path / f"model.{library.suffix}")
     model.save_model(path)
     loaded = library.ours()
@@ -204,7 +255,9 @@ def test_a_foreign_model_file_is_refused(library, rare, tmp_path):
     elif library.suffix == "ubj":
         xgb.XGBClassifier(n_estimators=2).fit(X, y).save_model(path)
     else:
-        cb.CatBoostClassifier(iterations=2, verbose=0, allow_writing_files=False).fit(X, y).save_model(path)
+        cb.CatBoostClassifier(iterations=2, verbose=0, allow_writing_files=False).fit(
+            X, y
+        ).save_model(path)
     with pytest.raises(ValueError, match="holds no slope and no class labels"):
         library.ours().load_model(path)
 
@@ -234,7 +287,10 @@ def test_shap_explains_the_score(library, rare):
         model = library.make(loss="bce").fit(X, y)
         explained = shap.TreeExplainer(model.booster_ if library.suffix == "txt" else model)
         values = explained.shap_values(X[:50])
-    total = np.asarray(values).reshape(50, -1)[:, :5].sum(axis=1) + np.ravel(explained.expected_value)[-1]
+    total = (
+        np.asarray(values).reshape(50, -1)[:, :5].sum(axis=1)
+        + np.ravel(explained.expected_value)[-1]
+    )
     np.testing.assert_allclose(total, library.scores(model, X[:50]), atol=1e-3)
 
 
@@ -267,16 +323,25 @@ def test_a_doubled_weight_moves_the_model_as_a_doubled_row(library, loss, rare):
     options = {
         "txt": {"min_child_samples": 0, "min_data_in_bin": 1, "reg_lambda": 1.0, "max_depth": 2},
         "ubj": {"tree_method": "exact"},
-        "cbm": {"bootstrap_type": "No", "random_strength": 0, "feature_border_type": "Uniform", "l2_leaf_reg": 1e-9},
+        "cbm": {
+            "bootstrap_type": "No",
+            "random_strength": 0,
+            "feature_border_type": "Uniform",
+            "l2_leaf_reg": 1e-9,
+        },
     }[library.suffix]
     weight = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
     again = np.repeat(np.arange(len(y)), weight.astype(int))
     doubled = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(X[again], y[again])
-    weighted = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(X, y, sample_weight=weight)
+    weighted = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(
+        X, y, sample_weight=weight
+    )
     np.testing.assert_allclose(library.scores(weighted, X), library.scores(doubled, X), atol=1e-5)
     np.testing.assert_allclose(weighted.slope_path_, doubled.slope_path_, rtol=1e-7)
     for wrong in (None, weight**2, 1 / weight):
-        other = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(X, y, sample_weight=wrong)
+        other = library.make(10, loss=loss, slope_rate_min=0.5, **options).fit(
+            X, y, sample_weight=wrong
+        )
         assert np.abs(library.scores(other, X) - library.scores(doubled, X)).max() > 0.01
         assert np.abs(other.slope_path_ / doubled.slope_path_ - 1).max() > 1e-5
 
@@ -299,7 +364,12 @@ def test_parameters_pass_through_and_clone(library, rare):
 @ALL
 def test_grid_search_and_cross_validation(library, rare):
     X, y = rare
-    search = GridSearchCV(library.make(5), {"loss": ["bce", "gmn"], "activation": ["astra"]}, scoring="balanced_accuracy", cv=2).fit(X, y)
+    search = GridSearchCV(
+        library.make(5),
+        {"loss": ["bce", "gmn"], "activation": ["astra"]},
+        scoring="balanced_accuracy",
+        cv=2,
+    ).fit(X, y)
     assert search.best_score_ > 0.5
     assert len(cross_val_score(library.make(5), X, y, scoring="average_precision", cv=2)) == 2
 
@@ -326,7 +396,10 @@ def test_a_foreign_objective_is_refused(library, rare):
 
 
 @ALL
-@pytest.mark.parametrize(("y", "message"), [(np.zeros(30), "one class only"), (np.arange(30) % 3, "Only binary classification")])
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [(np.zeros(30), "one class only"), (np.arange(30) % 3, "Only binary classification")],
+)
 def test_labels_that_cannot_be_learned(library, y, message):
     with pytest.raises(ValueError, match=message):
         library.make().fit(np.random.default_rng(0).normal(size=(30, 2)), y)
@@ -336,10 +409,17 @@ def test_labels_that_cannot_be_learned(library, y, message):
 @pytest.mark.parametrize("loss", ["bce", "gmn"])
 def test_class_weights_shift_the_balance(library, loss, rare):
     X, _ = rare
-    y = (X[:, 0] + np.random.default_rng(0).normal(size=len(X)) > 2.5).astype(int)  # the classes overlap
-    name = {"txt": "class_weight", "ubj": "scale_pos_weight", "cbm": "class_weights"}[library.suffix]
+    y = (X[:, 0] + np.random.default_rng(0).normal(size=len(X)) > 2.5).astype(
+        int
+    )  # the classes overlap
+    name = {"txt": "class_weight", "ubj": "scale_pos_weight", "cbm": "class_weights"}[
+        library.suffix
+    ]
     heavy = 50.0 if library.suffix == "ubj" else {0: 1.0, 1: 50.0}
-    plain, weighted = (library.make(5, loss=loss, **options).fit(X, y).predict(X).mean() for options in ({}, {name: heavy}))
+    plain, weighted = (
+        library.make(5, loss=loss, **options).fit(X, y).predict(X).mean()
+        for options in ({}, {name: heavy})
+    )
     assert weighted > plain
 
 
@@ -360,7 +440,9 @@ def test_class_weights_are_in_the_start_of_bce(name, options, ratio, rare):
     X, y = rare
     model = LIBRARIES[name].make(1, **{"loss": "bce", "learning_rate": 1e-6, **options}).fit(X, y)
     positives = y.sum() * ((1 - y).sum() / y.sum() if ratio is None else ratio)
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], positives / (positives + (1 - y).sum()), rtol=1e-3)
+    np.testing.assert_allclose(
+        model.predict_proba(X)[:, 1], positives / (positives + (1 - y).sum()), rtol=1e-3
+    )
 
 
 def test_lightgbm_is_unbalance_weighs_positives_in_bce(rare):
@@ -369,7 +451,9 @@ def test_lightgbm_is_unbalance_weighs_positives_in_bce(rare):
     unbalanced = make(loss="bce", is_unbalance=True).fit(X, y)
     weighted = make(loss="bce", scale_pos_weight=(1 - y).sum() / y.sum()).fit(X, y)
     np.testing.assert_array_equal(unbalanced.predict_proba(X), weighted.predict_proba(X))
-    with pytest.raises(ValueError, match="scale_pos_weight must be left out where is_unbalance is set"):
+    with pytest.raises(
+        ValueError, match="scale_pos_weight must be left out where is_unbalance is set"
+    ):
         make(loss="bce", is_unbalance=True, scale_pos_weight=2.0).fit(X, y)
 
 
@@ -377,7 +461,11 @@ def earlier_models(library, model, tmp_path):
     """The forms in which a library takes the model to go on from."""
     path = str(tmp_path / f"earlier.{library.suffix}")
     model.save_model(path)
-    name, booster = ("init_model", model.booster_) if library.suffix == "txt" else ("xgb_model", model.get_booster())
+    name, booster = (
+        ("init_model", model.booster_)
+        if library.suffix == "txt"
+        else ("xgb_model", model.get_booster())
+    )
     return [{name: earlier} for earlier in (model, booster, path)]
 
 
@@ -405,21 +493,29 @@ def test_trees_that_know_no_slope_count_in_its_path(library, rare, tmp_path):
 
 
 @CONTINUING
-def test_early_stopping_after_trees_that_know_no_slope_takes_the_slope_of_its_best_round(library, rare, tmp_path):
+def test_early_stopping_after_trees_that_know_no_slope_takes_the_slope_of_its_best_round(
+    library, rare, tmp_path
+):
     X, y = rare
     options = {"loss": "bce", "tau_init": 0.1, "slope_rate_min": 20, "slope_rate_max": 50}
     evaluated = {"eval_set": [(X[1000:], y[1000:])]}
     for earlier in plain_models(library, X[:1000], y[:1000], tmp_path):
         if library.suffix == "txt":
             stop = [lgb.early_stopping(5, verbose=False)]
-            model = library.make(60, **options).fit(X[:1000], y[:1000], callbacks=stop, **evaluated, **earlier)
+            model = library.make(60, **options).fit(
+                X[:1000], y[:1000], callbacks=stop, **evaluated, **earlier
+            )
             reported = model.best_score_["valid_0"]["soft_g_mean"]
         else:
-            model = library.make(60, early_stopping_rounds=5, **options).fit(X[:1000], y[:1000], verbose=False, **evaluated, **earlier)
+            model = library.make(60, early_stopping_rounds=5, **options).fit(
+                X[:1000], y[:1000], verbose=False, **evaluated, **earlier
+            )
             reported = 1 - model.best_score
         assert len(model.slope_path_) == model._n_trees_used() + 6
         z = model.predict_proba(X[1000:])[:, 1]
-        assert np.sqrt(z[y[1000:] == 1].mean() * (1 - z[y[1000:] == 0]).mean()) == pytest.approx(reported, abs=2e-6)
+        assert np.sqrt(z[y[1000:] == 1].mean() * (1 - z[y[1000:] == 0]).mean()) == pytest.approx(
+            reported, abs=2e-6
+        )
 
 
 @CONTINUING
@@ -428,9 +524,15 @@ def test_continued_training_keeps_the_activation(library, rare, tmp_path):
     for then, now in (("astra", "sigmoid"), ("sigmoid", "astra")):
         first = library.make(3, activation=then).fit(X, y)
         for earlier in earlier_models(library, first, tmp_path):
-            with pytest.raises(ValueError, match=f'activation must be "{then}", that of the earlier model .*; found "{now}"'):
+            with pytest.raises(
+                ValueError,
+                match=f'activation must be "{then}", that of the earlier model .*; found "{now}"',
+            ):
                 library.make(3, activation=now).fit(X, y, **earlier)
-            assert len(library.make(3, activation=then, tau_init=0.4).fit(X, y, **earlier).slope_path_) == 7
+            assert (
+                len(library.make(3, activation=then, tau_init=0.4).fit(X, y, **earlier).slope_path_)
+                == 7
+            )
     flat = library.make(3, tau_init=0.5).fit(X, y)
     for activation in ("astra", "sigmoid"):
         model = library.make(3, activation=activation, tau_init=0.5)
@@ -441,7 +543,9 @@ def test_continued_training_keeps_the_activation(library, rare, tmp_path):
 def test_the_slope_survives_rounds_in_which_all_scores_are_equal(library, rare):
     """DART drops all trees of some rounds."""
     dart = (
-        {"boosting_type": "dart", "drop_rate": 0.5, "skip_drop": 0.0} if library.suffix == "txt" else {"booster": "dart", "rate_drop": 0.5}
+        {"boosting_type": "dart", "drop_rate": 0.5, "skip_drop": 0.0}
+        if library.suffix == "txt"
+        else {"booster": "dart", "rate_drop": 0.5}
     )
     model = library.make(50, loss="bce", slope_rate_min=0.5, random_state=3, **dart).fit(*rare)
     assert len(model.slope_path_) == model._n_trees_used() + 1 == 51
@@ -464,7 +568,13 @@ def test_trees_without_a_split_count_in_the_slope_path(library, rare):
 def test_lightgbm_rounds_that_leave_no_tree_leave_no_slope(rare, monkeypatch):
     """LightGBM keeps no tree of a round without a split, and goes on."""
     X, y = rare
-    options = {"loss": "bce", "colsample_bytree": 0.2, "min_split_gain": 8.0, "slope_rate_min": 0.5, "random_state": 1}
+    options = {
+        "loss": "bce",
+        "colsample_bytree": 0.2,
+        "min_split_gain": 8.0,
+        "slope_rate_min": 0.5,
+        "random_state": 1,
+    }
     slopes, trees = [], []
 
     def recorded(objective, *args):
@@ -474,7 +584,11 @@ def test_lightgbm_rounds_that_leave_no_tree_leave_no_slope(rare, monkeypatch):
 
     advance = Objective.advance
     monkeypatch.setattr(Objective, "advance", recorded)
-    model = LIBRARIES["lightgbm"].make(20, **options).fit(X, y, callbacks=[lambda training: trees.append(training.model.num_trees())])
+    model = (
+        LIBRARIES["lightgbm"]
+        .make(20, **options)
+        .fit(X, y, callbacks=[lambda training: trees.append(training.model.num_trees())])
+    )
     assert 1 < trees[-1] < len(slopes) == 20
     slope_after = dict(zip(trees, slopes, strict=True))
     assert model.slope_path_[1:].tolist() == [slope_after[k] for k in range(1, trees[-1] + 1)]
@@ -493,7 +607,10 @@ def test_continued_training_keeps_the_positive_class(library, rare, tmp_path):
         second = library.make(2, loss="bce").fit(X[batch], labels[batch], **earlier)
         assert second.minority_class_ == "fraud"
         assert roc_auc_score(y, second.predict_proba(X)[:, 0]) > 0.9
-        with pytest.raises(ValueError, match=r"y must hold the classes of the earlier model .*\['fraud', 'ok'\]; found \[0, 1\]"):
+        with pytest.raises(
+            ValueError,
+            match=r"y must hold the classes of the earlier model .*\['fraud', 'ok'\]; found \[0, 1\]",
+        ):
             library.make(2).fit(X, y, **earlier)
 
 
@@ -501,7 +618,10 @@ def test_continued_training_keeps_the_positive_class(library, rare, tmp_path):
 def test_the_slope_goes_on_from_every_form_of_an_earlier_model(library, rare, tmp_path):
     X, y = rare
     first = library.make(8, slope_rate_min=0.5).fit(X, y)
-    models = [library.make(7, slope_rate_min=0.5).fit(X, y, **earlier) for earlier in earlier_models(library, first, tmp_path)]
+    models = [
+        library.make(7, slope_rate_min=0.5).fit(X, y, **earlier)
+        for earlier in earlier_models(library, first, tmp_path)
+    ]
     for model in models:
         np.testing.assert_array_equal(model.slope_path_[:9], first.slope_path_)
         np.testing.assert_array_equal(model.slope_path_, models[0].slope_path_)
@@ -511,7 +631,15 @@ def test_the_slope_goes_on_from_every_form_of_an_earlier_model(library, rare, tm
 @CONTINUING
 def test_training_goes_on_from_the_trees_that_early_stopping_kept(library, rare, tmp_path):
     X, y = rare
-    first = library.fit_with_early_stopping(X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", learning_rate=0.3, slope_rate_min=0.5)
+    first = library.fit_with_early_stopping(
+        X[:1000],
+        y[:1000],
+        -X[1000:],
+        y[1000:],
+        "soft_g_mean",
+        learning_rate=0.3,
+        slope_rate_min=0.5,
+    )
     kept = first._n_trees_used()
     assert kept + 1 < len(first.slope_path_)
     for earlier in earlier_models(library, first, tmp_path):
@@ -524,24 +652,37 @@ def test_training_goes_on_from_the_trees_that_early_stopping_kept(library, rare,
 def test_xgboost_goes_on_from_a_model_that_saved_its_best(rare):
     X, y = rare
     stop = xgb.callback.EarlyStopping(rounds=5, save_best=True)
-    first = LIBRARIES["xgboost"].make(60, eval_metric="soft_g_mean", callbacks=[stop], learning_rate=0.3)
+    first = LIBRARIES["xgboost"].make(
+        60, eval_metric="soft_g_mean", callbacks=[stop], learning_rate=0.3
+    )
     first.fit(X[:1000], y[:1000], eval_set=[(-X[1000:], y[1000:])], verbose=False)
     second = LIBRARIES["xgboost"].make(7).fit(X, y, xgb_model=first)
-    assert len(second.slope_path_) == second.get_booster().num_boosted_rounds() + 1 == first._n_trees_used() + 8
+    assert (
+        len(second.slope_path_)
+        == second.get_booster().num_boosted_rounds() + 1
+        == first._n_trees_used() + 8
+    )
 
 
 def test_xgboost_linear_models_go_on_although_they_cannot_be_cut(rare):
     X, y = rare
-    first = LIBRARIES["xgboost"].fit_with_early_stopping(X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", booster="gblinear")
+    first = LIBRARIES["xgboost"].fit_with_early_stopping(
+        X[:1000], y[:1000], -X[1000:], y[1000:], "soft_g_mean", booster="gblinear"
+    )
     held = first.get_booster().num_boosted_rounds()
-    assert len(LIBRARIES["xgboost"].make(7, booster="gblinear").fit(X, y, xgb_model=first).slope_path_) == held + 8
+    assert (
+        len(LIBRARIES["xgboost"].make(7, booster="gblinear").fit(X, y, xgb_model=first).slope_path_)
+        == held + 8
+    )
 
 
 @CONTINUING
 def test_training_goes_on_where_an_earlier_model_ended(library, rare):
     X, y = rare
     first = library.make(8, loss="bce").fit(X, y)
-    second = library.make(7, loss="bce").fit(X, y, **({"init_model": first} if library.suffix == "txt" else {"xgb_model": first}))
+    second = library.make(7, loss="bce").fit(
+        X, y, **({"init_model": first} if library.suffix == "txt" else {"xgb_model": first})
+    )
     whole = library.make(15, loss="bce").fit(X, y)
     assert len(second.slope_path_) == 16
     np.testing.assert_array_equal(second.slope_path_[:9], first.slope_path_)
@@ -558,7 +699,11 @@ def test_lightgbm_without_a_varying_feature_keeps_the_start():
 
 @ALL
 def test_trees_without_a_split_are_warned_of(library, rare):
-    limits = {"txt": {"min_child_samples": 1400}, "ubj": {"gamma": 1e9}, "cbm": {"grow_policy": "Depthwise", "min_data_in_leaf": 1400}}
+    limits = {
+        "txt": {"min_child_samples": 1400},
+        "ubj": {"gamma": 1e9},
+        "cbm": {"grow_policy": "Depthwise", "min_data_in_leaf": 1400},
+    }
     with pytest.warns(UserWarning, match="the fitted trees hold no split"):
         library.make(**limits[library.suffix]).fit(*rare)
 
@@ -571,7 +716,10 @@ def test_lightgbm_evaluation_sets_in_both_spellings(version, rare, monkeypatch):
     X, y = rare
     labels = np.where(y == 1, "fraud", "ok")
     results = [
-        LIBRARIES["lightgbm"].make(5, loss="bce").fit(X[:1000], labels[:1000], eval_metric=["soft_g_mean", "auc"], **spelled).evals_result_
+        LIBRARIES["lightgbm"]
+        .make(5, loss="bce")
+        .fit(X[:1000], labels[:1000], eval_metric=["soft_g_mean", "auc"], **spelled)
+        .evals_result_
         for spelled in (
             {"eval_set": [(X[1000:], labels[1000:])]},
             {"eval_set": (X[1000:], labels[1000:])},
@@ -643,7 +791,13 @@ def test_a_refit_that_fails_leaves_the_fitted_model(library, failure, rare, monk
     if failure == "interruption":
         monkeypatch.setattr(Objective, "advance", interrupted)
     rows = np.full(X.shape, "text", dtype=object) if failure == "rows" else X
-    expected = KeyboardInterrupt if failure == "interruption" else cb.CatBoostError if library.suffix == "cbm" else ValueError
+    expected = (
+        KeyboardInterrupt
+        if failure == "interruption"
+        else cb.CatBoostError
+        if library.suffix == "cbm"
+        else ValueError
+    )
     with pytest.raises(expected):
         model.fit(rows, np.where(y == 1, "a", "z"))
     assert model.classes_.tolist() == ["fraud", "ok"]
@@ -681,7 +835,9 @@ def test_catboost_fits_again_after_reading_a_file(rare, tmp_path):
     for again in (clone(loaded), loaded):
         np.testing.assert_array_equal(again.fit(X, y).predict_proba(X), model.predict_proba(X))
     chosen = ASTraCatBoostClassifier(eval_metric="mcc", metric_period=2).load_model(path)
-    assert [chosen.get_params().get(name) for name in ("loss_function", "eval_metric", "metric_period")] == [None, "mcc", 2]
+    assert [
+        chosen.get_params().get(name) for name in ("loss_function", "eval_metric", "metric_period")
+    ] == [None, "mcc", 2]
 
 
 def test_catboost_importances_are_those_of_the_file_read_last(rare, tmp_path):
@@ -746,7 +902,12 @@ ASTraCatBoostClassifier(iterations=2, verbose=0, allow_writing_files=False).fit(
 
 def test_catboost_is_quiet_without_numba():
     """As after `pip install 'astralearn[boosting]'`, which brings none; None in sys.modules would not make CatBoost warn."""
-    done = subprocess.run([sys.executable, "-W", "always::UserWarning", "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "always::UserWarning", "-c", WITHOUT_NUMBA],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "numba" not in done.stderr
 
 
@@ -757,14 +918,19 @@ def test_catboost_refuses_what_it_cannot_recode(rare):
     with pytest.raises(ValueError, match="init_model is not supported"):
         LIBRARIES["catboost"].make().fit(X, y, init_model=object())
     for eval_set in (cb.Pool(X, y), [cb.Pool(X, y)]):
-        with pytest.raises(ValueError, match=r"eval_set must be \(X, y\) or a list of such pairs.*; found Pool"):
+        with pytest.raises(
+            ValueError, match=r"eval_set must be \(X, y\) or a list of such pairs.*; found Pool"
+        ):
             LIBRARIES["catboost"].make().fit(X, y, eval_set=eval_set)
 
 
 def test_catboost_refuses_what_trains_past_the_objective(rare):
     X, y = rare
     make = LIBRARIES["catboost"].make
-    for fit in (lambda: make().fit(X, y, save_snapshot=True), lambda: make(save_snapshot=True).fit(X, y)):
+    for fit in (
+        lambda: make().fit(X, y, save_snapshot=True),
+        lambda: make(save_snapshot=True).fit(X, y),
+    ):
         with pytest.raises(ValueError, match="save_snapshot is not supported"):
             fit()
     for name in ("grid_search", "randomized_search", "select_features"):
@@ -774,7 +940,9 @@ def test_catboost_refuses_what_trains_past_the_objective(rare):
 
 def test_catboost_text_features_with_an_evaluation_set(rare):
     X, y = rare
-    frame = pd.DataFrame({"words": np.where(X[:, 0] > 1, "good day sir", "bad night madam"), "second": X[:, 1]})
+    frame = pd.DataFrame(
+        {"words": np.where(X[:, 0] > 1, "good day sir", "bad night madam"), "second": X[:, 1]}
+    )
     make = LIBRARIES["catboost"].make
     of_class = make(3, text_features=["words"]).fit(frame, y, eval_set=(frame, y))
     of_fit = make(3).fit(frame, y, eval_set=(frame, y), text_features=["words"])
@@ -783,7 +951,11 @@ def test_catboost_text_features_with_an_evaluation_set(rare):
 
 def test_catboost_log_probabilities_and_stages(rare):
     X, y = rare
-    model = LIBRARIES["catboost"].make(10, loss="bce", slope_rate_min=0.5).fit(X, np.where(y == 1, "fraud", "ok"))
+    model = (
+        LIBRARIES["catboost"]
+        .make(10, loss="bce", slope_rate_min=0.5)
+        .fit(X, np.where(y == 1, "fraud", "ok"))
+    )
     for log_proba in (model.predict_log_proba(X), model.predict(X, "LogProbability")):
         np.testing.assert_allclose(log_proba, np.log(model.predict_proba(X)), rtol=1e-9)
     for first, period, ends in ((0, 1, range(1, 11)), (0, 4, (4, 8, 10)), (2, 5, (7, 10))):
@@ -794,12 +966,18 @@ def test_catboost_log_probabilities_and_stages(rare):
             model.staged_predict_log_proba(X, **options),
         ]
         for end, labels, proba, log_proba in zip(ends, *stages, strict=True):
-            np.testing.assert_array_equal(labels, model.predict(X, ntree_start=first, ntree_end=end))
-            np.testing.assert_allclose(proba, model.predict_proba(X, ntree_start=first, ntree_end=end), rtol=1e-9)
+            np.testing.assert_array_equal(
+                labels, model.predict(X, ntree_start=first, ntree_end=end)
+            )
+            np.testing.assert_allclose(
+                proba, model.predict_proba(X, ntree_start=first, ntree_end=end), rtol=1e-9
+            )
             np.testing.assert_allclose(log_proba, np.log(proba), rtol=1e-9)
 
 
-@pytest.mark.parametrize("library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"])
+@pytest.mark.parametrize(
+    "library", [LIBRARIES["lightgbm"], LIBRARIES["xgboost"]], ids=["lightgbm", "xgboost"]
+)
 def test_continued_training_is_one_training(library, rare, tmp_path):
     """The slope goes on at the rate at which it had stopped, from the model itself and from its file."""
     X, y = rare
@@ -809,7 +987,9 @@ def test_continued_training_is_one_training(library, rare, tmp_path):
     for earlier in (first, path if library.suffix == "txt" else str(path)):
         second = library.make(10).fit(X, y, **{name: earlier})
         np.testing.assert_allclose(second.slope_path_, through.slope_path_, rtol=1e-5)
-        np.testing.assert_allclose(second.predict_proba(X), through.predict_proba(X), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            second.predict_proba(X), through.predict_proba(X), rtol=1e-4, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("weight", [-1.0, -1e-9])
@@ -822,7 +1002,10 @@ def test_lightgbm_refuses_weights_as_the_others_do(weight, rare):
 def test_lightgbm_metrics_that_nobody_has_are_named(rare):
     X, y = rare
     make = LIBRARIES["lightgbm"].make
-    with pytest.raises(ValueError, match=r"eval_metric must be one of soft_g_mean, .*or a metric of LightGBM's; found 'gmean'"):
+    with pytest.raises(
+        ValueError,
+        match=r"eval_metric must be one of soft_g_mean, .*or a metric of LightGBM's; found 'gmean'",
+    ):
         make(3).fit(X, y, eval_set=[(X, y)], eval_metric="gmean")
     for metric in ("auc", "binary_logloss", "average_precision", "mae"):
         assert make(3).fit(X, y, eval_set=[(X, y)], eval_metric=metric).evals_result_
@@ -837,8 +1020,19 @@ def test_lightgbm_evaluates_the_soft_g_mean_where_no_metric_is_named(rare):
         ({"metric": "auc"}, ["auc"]),
         ({"metrics": ["auc", "average_precision"]}, ["auc", "average_precision"]),
     ):
-        assert list(LIBRARIES["lightgbm"].make(3, **options).fit(X, y, eval_set=[(X, y)]).evals_result_["training"]) == names
-    with pytest.raises(ValueError, match="metric must be one of LightGBM's, those of SCORES go into fit's eval_metric; found 'soft_mcc'"):
+        assert (
+            list(
+                LIBRARIES["lightgbm"]
+                .make(3, **options)
+                .fit(X, y, eval_set=[(X, y)])
+                .evals_result_["training"]
+            )
+            == names
+        )
+    with pytest.raises(
+        ValueError,
+        match="metric must be one of LightGBM's, those of SCORES go into fit's eval_metric; found 'soft_mcc'",
+    ):
         LIBRARIES["lightgbm"].make(3, metric="soft_mcc").fit(X, y, eval_set=[(X, y)])
 
 
@@ -852,18 +1046,36 @@ def test_a_start_that_is_no_number_is_refused(library, start, rare):
 @ALL
 def test_weights_that_are_all_0_are_refused_where_the_start_depends_on_them(library, rare):
     X, y = rare
-    with pytest.raises(ValueError, match="sample_weight must be above 0 for some row; found a sum of 0"):
+    with pytest.raises(
+        ValueError, match="sample_weight must be above 0 for some row; found a sum of 0"
+    ):
         library.make(3, loss="bce").fit(X, y, sample_weight=np.zeros(len(y)))
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("lightgbm", {"class_weight": {0: 0.0, 1: 1.0}}, "class_weight must be above 0 and finite; found 0.0 for 0"),
-        ("catboost", {"class_weights": [0, 1]}, "class_weight must be above 0 and finite; found 0 for 0"),
-        ("catboost", {"class_weights": [1]}, r"class_weights must have a weight for each of the classes \[0, 1\]; found \[1\]"),
+        (
+            "lightgbm",
+            {"class_weight": {0: 0.0, 1: 1.0}},
+            "class_weight must be above 0 and finite; found 0.0 for 0",
+        ),
+        (
+            "catboost",
+            {"class_weights": [0, 1]},
+            "class_weight must be above 0 and finite; found 0 for 0",
+        ),
+        (
+            "catboost",
+            {"class_weights": [1]},
+            r"class_weights must have a weight for each of the classes \[0, 1\]; found \[1\]",
+        ),
         ("xgboost", {"scale_pos_weight": 0}, "scale_pos_weight must be above 0; found 0"),
-        ("xgboost", {"start": -1000.0}, "start must be within ±13, for XGBoost keeps it as a probability; found -1000"),
+        (
+            "xgboost",
+            {"start": -1000.0},
+            "start must be within ±13, for XGBoost keeps it as a probability; found -1000",
+        ),
         ("xgboost", {"tau_init": 1e-300}, r"tau_init must be in \[1e-05, 0\.5\]; found 1e-300"),
     ],
 )

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
-from astralearn.boosting import ASTraObjective, ASTraXGBClassifier, ConfusionObjective, XGBoostObjective
+from astralearn.boosting import (
+    ASTraObjective,
+    ASTraXGBClassifier,
+    ConfusionObjective,
+    XGBoostObjective,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # distributed's imports warn
@@ -34,7 +39,12 @@ OBJECTIVES = {
 @pytest.fixture(scope="module")
 def client():
     # Any port: another test may have a cluster too.
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": ":0",
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
 
@@ -50,14 +60,20 @@ def data():
 
 
 def on_workers(client, X, y, w, chunks):
-    pieces = [da.from_array(X, chunks=(chunks, 4)), da.from_array(y, chunks=(chunks,)), da.from_array(w, chunks=(chunks,))]
+    pieces = [
+        da.from_array(X, chunks=(chunks, 4)),
+        da.from_array(y, chunks=(chunks,)),
+        da.from_array(w, chunks=(chunks,)),
+    ]
     pieces = [piece.persist() for piece in pieces]
     distributed.wait(pieces)
     return xgb_dask.DaskQuantileDMatrix(client, pieces[0], pieces[1], weight=pieces[2])
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize("chunks", [(600, 600), (1150, 50), (1200,)], ids=["halves", "uneven", "one worker without rows"])
+@pytest.mark.parametrize(
+    "chunks", [(600, 600), (1150, 50), (1200,)], ids=["halves", "uneven", "one worker without rows"]
+)
 def test_the_model_equals_the_single_process_one(client, data, name, chunks):
     X, y, w = data
     assert not y[:600].any()  # the first half holds no positive
@@ -68,8 +84,12 @@ def test_the_model_equals_the_single_process_one(client, data, name, chunks):
         ROUNDS,
         obj=XGBoostObjective(alone),
     )
-    both = ours.train(client, PARAMS, on_workers(client, X, y, w, chunks), ROUNDS, objective=together)["booster"]
-    mine, theirs = (booster.predict(xgb.DMatrix(X), output_margin=True) for booster in (both, single))
+    both = ours.train(
+        client, PARAMS, on_workers(client, X, y, w, chunks), ROUNDS, objective=together
+    )["booster"]
+    mine, theirs = (
+        booster.predict(xgb.DMatrix(X), output_margin=True) for booster in (both, single)
+    )
     assert np.unique(theirs).size > 5
     np.testing.assert_allclose(mine, theirs, atol=2e-5)
     np.testing.assert_allclose(together.slope_path, alone.slope_path, rtol=1e-6)
@@ -79,12 +99,16 @@ def test_the_model_equals_the_single_process_one(client, data, name, chunks):
 def test_the_booster_loads_into_the_classifier(client, data, tmp_path):
     X, y, w = data
     objective = ConfusionObjective("gmn", activation="astra")
-    booster = ours.train(client, PARAMS, on_workers(client, X, y, w, (600, 600)), ROUNDS, objective=objective)["booster"]
+    booster = ours.train(
+        client, PARAMS, on_workers(client, X, y, w, (600, 600)), ROUNDS, objective=objective
+    )["booster"]
     booster.save_model(tmp_path / "model.ubj")
     model = ASTraXGBClassifier()
     model.load_model(tmp_path / "model.ubj")
     assert model.slope_ == objective.slope
-    np.testing.assert_array_equal(model.predict(X), (booster.predict(xgb.DMatrix(X), output_margin=True) >= 0).astype(int))
+    np.testing.assert_array_equal(
+        model.predict(X), (booster.predict(xgb.DMatrix(X), output_margin=True) >= 0).astype(int)
+    )
 
 
 def test_a_second_training_starts_afresh_unless_it_goes_on_from_a_model(client, data):
@@ -105,7 +129,14 @@ def test_trees_that_know_no_slope_count_in_its_path(client, data):
     X, y, w = data
     plain = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, y), 5)
     objective = ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5)
-    ours.train(client, PARAMS, on_workers(client, X, y, w, (600, 600)), 3, objective=objective, xgb_model=plain)
+    ours.train(
+        client,
+        PARAMS,
+        on_workers(client, X, y, w, (600, 600)),
+        3,
+        objective=objective,
+        xgb_model=plain,
+    )
     assert len(objective.slope_path) == len(objective.learner.rates) == 9
     assert len(set(objective.slope_path[:6])) == 1
 
@@ -124,6 +155,8 @@ def test_without_adding_up_the_models_differ(data):
 @pytest.mark.parametrize("absent", ["xgboost", "dask", "distributed"])
 def test_without_what_it_needs_the_extras_are_named(absent):
     code = f"import sys; sys.modules[{absent!r}] = None; import astralearn.boosting.dask"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr.splitlines()[-1]
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    ).stderr.splitlines()[-1]
     assert said.startswith("ImportError: astralearn.boosting.dask needs XGBoost and Dask (")
     assert said.endswith("pip install 'astralearn[boosting,cluster]'")

@@ -36,7 +36,9 @@ def plain_loss(objective, y, w):
 
     def loss(x, beta):
         b = slope_from_raw(beta, xp=jnp) if objective.activation == "astra" else 1.0
-        return jnp.sum(w) * LOSSES[objective.loss].value(rebalanced_logit(x, b, xp=jnp), y, w, xp=jnp)
+        return jnp.sum(w) * LOSSES[objective.loss].value(
+            rebalanced_logit(x, b, xp=jnp), y, w, xp=jnp
+        )
 
     return loss
 
@@ -51,7 +53,9 @@ def test_gradient_equals_autodiff(make, weighted, tau):
     beta = objective.learner.beta
     gradient, _ = objective(y, x, w if weighted else None)
     with jax.enable_x64(True):
-        auto = jax.grad(plain_loss(objective, jnp.asarray(y), jnp.asarray(w)))(jnp.asarray(x), jnp.asarray(beta))
+        auto = jax.grad(plain_loss(objective, jnp.asarray(y), jnp.asarray(w)))(
+            jnp.asarray(x), jnp.asarray(beta)
+        )
     np.testing.assert_allclose(gradient, np.asarray(auto), rtol=1e-10, atol=1e-10)
 
 
@@ -66,10 +70,14 @@ def test_curvature_row_by_row(make, weighted, shared):
     b = objective.slope
     gradient, curvature = objective.round(y, x, w if weighted else None, shared=shared)
     with jax.enable_x64(True):
-        steepness = np.asarray(jax.vmap(jax.grad(lambda one: rebalanced_logit(one, b, xp=jnp)))(jnp.asarray(x)))
+        steepness = np.asarray(
+            jax.vmap(jax.grad(lambda one: rebalanced_logit(one, b, xp=jnp)))(jnp.asarray(x))
+        )
     right = 1 / (1 + np.exp(signed(rebalanced_logit(x, b), y)))
     own = np.abs(gradient) * right * steepness
-    np.testing.assert_allclose(curvature, (1 - shared) * own + shared * w * own.sum() / w.sum(), rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(
+        curvature, (1 - shared) * own + shared * w * own.sum() / w.sum(), rtol=1e-9, atol=1e-14
+    )
 
 
 @ALL
@@ -79,7 +87,11 @@ def test_the_slope_takes_one_gradient_step(make):
     beta, rate = objective.learner.beta, objective.learner.rate
     objective(y, x, w)
     with jax.enable_x64(True):
-        auto = float(jax.grad(plain_loss(objective, jnp.asarray(y), jnp.asarray(w)), argnums=1)(jnp.asarray(x), jnp.asarray(beta)))
+        auto = float(
+            jax.grad(plain_loss(objective, jnp.asarray(y), jnp.asarray(w)), argnums=1)(
+                jnp.asarray(x), jnp.asarray(beta)
+            )
+        )
     expected = beta - rate * auto / w.sum() if objective.activation == "astra" else beta
     assert objective.learner.beta == pytest.approx(expected, abs=1e-6)
     assert len(objective.slope_path) == 2
@@ -96,7 +108,9 @@ def test_extreme_scores_are_finite_and_curvature_is_positive(make, scale, dtype,
     objective = make()
     with np.errstate(under="ignore"):
         for weight in (None, np.asarray([1.0, 0.0, 2.0, 1.0, 1.0, 0.5])):
-            gradient, curvature = objective.round(y, (np.asarray(sign) * scale).astype(dtype), weight, shared=shared)
+            gradient, curvature = objective.round(
+                y, (np.asarray(sign) * scale).astype(dtype), weight, shared=shared
+            )
             assert gradient.dtype == curvature.dtype == dtype
             assert np.isfinite(gradient).all()
             assert np.isfinite(curvature).all()
@@ -106,7 +120,9 @@ def test_extreme_scores_are_finite_and_curvature_is_positive(make, scale, dtype,
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), st.floats(-1e4, 1e4), st.floats(0, 100)), min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.booleans(), st.floats(-1e4, 1e4), st.floats(0, 100)), min_size=1, max_size=12
+    ),
     st.sampled_from(list(OBJECTIVES)),
     st.floats(1e-5, 0.5),
     st.floats(0, 1),
@@ -144,7 +160,9 @@ def test_gmn_weights_add_up_to_half_the_g_mean_in_each_class():
     gradient, _ = objective(y, x, w)
     omega = np.abs(gradient) * (1 + np.exp(-signed(x, y)))
     for label in (0, 1):
-        assert omega[y == label].sum() == pytest.approx(w.sum() * float(objective.counts.g_mean) / 2, rel=1e-12)
+        assert omega[y == label].sum() == pytest.approx(
+            w.sum() * float(objective.counts.g_mean) / 2, rel=1e-12
+        )
 
 
 @ALL
@@ -171,10 +189,19 @@ def test_shards_that_add_up_their_sums_are_exact(make, cuts):
     parts = np.split(np.arange(len(y)), list(cuts))
     workers = [make() for _ in parts]
     for gradient, curvature in expected:
-        total = sum(o.swept(Rows.of(y[p], w[p]), x[p]).sums for o, p in zip(workers, parts, strict=True))
-        got = [o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t, shared=0.5) for o, p in zip(workers, parts, strict=True)]
-        np.testing.assert_allclose(np.concatenate([g for g, _ in got]), gradient, rtol=1e-11, atol=1e-14)
-        np.testing.assert_allclose(np.concatenate([c for _, c in got]), curvature, rtol=1e-11, atol=1e-14)
+        total = sum(
+            o.swept(Rows.of(y[p], w[p]), x[p]).sums for o, p in zip(workers, parts, strict=True)
+        )
+        got = [
+            o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t, shared=0.5)
+            for o, p in zip(workers, parts, strict=True)
+        ]
+        np.testing.assert_allclose(
+            np.concatenate([g for g, _ in got]), gradient, rtol=1e-11, atol=1e-14
+        )
+        np.testing.assert_allclose(
+            np.concatenate([c for _, c in got]), curvature, rtol=1e-11, atol=1e-14
+        )
     assert {round(o.slope, 12) for o in workers} == {round(whole.slope, 12)}
 
 
@@ -200,7 +227,11 @@ def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch
     """From COMPILED_ROWS float32 rows on; 150,000 rows fill one block of the compiled sweep and part of another."""
     monkeypatch.setattr("astralearn.boosting.sweep.COMPILED_ROWS", 1000)
     rng = np.random.default_rng(11)
-    y, x, w = (rng.random(150_000) < 0.01).astype(float), rng.normal(-1, 1, 150_000), rng.uniform(0.1, 3, 150_000)
+    y, x, w = (
+        (rng.random(150_000) < 0.01).astype(float),
+        rng.normal(-1, 1, 150_000),
+        rng.uniform(0.1, 3, 150_000),
+    )
     one, many, double = make(n_threads=1), make(n_threads=3), make()
     w = w if weighted else None
     exact = double.round(y, x, w, shared=0.5)
@@ -219,8 +250,17 @@ def test_only_large_single_precision_data_needs_jax():
         "n = {n}; ASTraObjective()((np.arange(n) % 9 == 0).astype(float), np.linspace(-1, 1, n).astype('{dtype}'));"
         "print('jax' in sys.modules)"
     )
-    for n, dtype, expected in ((10_000, "float32", "False"), (300_000, "float64", "False"), (300_000, "float32", "True")):
-        done = subprocess.run([sys.executable, "-c", code.format(n=n, dtype=dtype)], check=True, capture_output=True, text=True)
+    for n, dtype, expected in (
+        (10_000, "float32", "False"),
+        (300_000, "float64", "False"),
+        (300_000, "float32", "True"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(n=n, dtype=dtype)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         assert done.stdout.strip() == expected, (n, dtype)
 
 
@@ -245,7 +285,9 @@ def test_labels_and_weights_may_change_in_place(make):
     objective = make(learnable=False)
     objective.round(y, x, w)
     y[:], w[0] = y[::-1].copy(), 7.0
-    for mine, theirs in zip(objective.round(y, x, w), make(learnable=False).round(y, x, w), strict=True):
+    for mine, theirs in zip(
+        objective.round(y, x, w), make(learnable=False).round(y, x, w), strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs)
     for mine, theirs in zip(objective.round(y, x), make(learnable=False).round(y, x), strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -304,31 +346,57 @@ def test_no_rows():
 def test_scale_pos_weight():
     y, x, _ = rows(seed=10)
     heavy, plain = ASTraObjective(scale_pos_weight=3.0), ASTraObjective()
-    for mine, theirs in zip(heavy.round(y, x, shared=0.5), plain.round(y, x, np.where(y == 1, 3.0, 1.0), shared=0.5), strict=True):
+    for mine, theirs in zip(
+        heavy.round(y, x, shared=0.5),
+        plain.round(y, x, np.where(y == 1, 3.0, 1.0), shared=0.5),
+        strict=True,
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-15)
     gmn = ConfusionObjective("gmn", scale_pos_weight=3.0)(y, x)[0]
-    np.testing.assert_allclose(gmn, ConfusionObjective("gmn")(y, x)[0] * np.where(y == 1, 3.0, 1.0), rtol=1e-12)
+    np.testing.assert_allclose(
+        gmn, ConfusionObjective("gmn")(y, x)[0] * np.where(y == 1, 3.0, 1.0), rtol=1e-12
+    )
 
 
 def test_value_is_the_loss():
     y, x, w = rows()
     objective = ConfusionObjective("gmn", activation="astra")
-    assert objective.value(y, x, w) == pytest.approx(float(LOSSES["gmn"].value(rebalanced_logit(x, objective.slope), y, w)))
+    assert objective.value(y, x, w) == pytest.approx(
+        float(LOSSES["gmn"].value(rebalanced_logit(x, objective.slope), y, w))
+    )
     assert len(objective.slope_path) == 1
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ConfusionObjective("auc"), "loss must be one of gmn, f1, mcc, balanced_accuracy; found 'auc'"),
-        (lambda: make_objective("root_gmn", "astra"), "loss must be one of bce, gmn, f1, mcc, balanced_accuracy; found 'root_gmn'"),
-        (lambda: ConfusionObjective(activation="relu"), "activation must be 'astra' or 'sigmoid'; found 'relu'"),
+        (
+            lambda: ConfusionObjective("auc"),
+            "loss must be one of gmn, f1, mcc, balanced_accuracy; found 'auc'",
+        ),
+        (
+            lambda: make_objective("root_gmn", "astra"),
+            "loss must be one of bce, gmn, f1, mcc, balanced_accuracy; found 'root_gmn'",
+        ),
+        (
+            lambda: ConfusionObjective(activation="relu"),
+            "activation must be 'astra' or 'sigmoid'; found 'relu'",
+        ),
         (lambda: ASTraObjective(tau_init=0.7), "tau must be in"),
-        (lambda: ASTraObjective(slope_rate_min=0.5, slope_rate_max=0.1), "slope_rate_min and slope_rate_max"),
+        (
+            lambda: ASTraObjective(slope_rate_min=0.5, slope_rate_max=0.1),
+            "slope_rate_min and slope_rate_max",
+        ),
         (lambda: ASTraObjective(scale_pos_weight=0), "scale_pos_weight must be above 0"),
-        (lambda: ASTraObjective()(np.asarray([0.0, 2.0]), np.zeros(2)), "y_true must be 0 or 1; found 2.0"),
+        (
+            lambda: ASTraObjective()(np.asarray([0.0, 2.0]), np.zeros(2)),
+            "y_true must be 0 or 1; found 2.0",
+        ),
         (lambda: ASTraObjective()(np.zeros(3), np.zeros(2)), "of one length"),
-        (lambda: ASTraObjective()(np.zeros(2), np.zeros(2), np.ones(3)), "sample_weight must have the shape of y_true"),
+        (
+            lambda: ASTraObjective()(np.zeros(2), np.zeros(2), np.ones(3)),
+            "sample_weight must have the shape of y_true",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -343,5 +411,7 @@ def test_the_base_class_is_one_type():
 
 @pytest.mark.parametrize(("weight", "found"), [(-1.0, "-1.0"), (np.nan, "nan"), (np.inf, "inf")])
 def test_weights_are_checked(weight, found):
-    with pytest.raises(ValueError, match=f"sample_weight must be finite and at least 0; found {found}"):
+    with pytest.raises(
+        ValueError, match=f"sample_weight must be finite and at least 0; found {found}"
+    ):
         ConfusionObjective("gmn")(np.asarray([0.0, 1.0]), np.zeros(2), np.asarray([1.0, weight]))

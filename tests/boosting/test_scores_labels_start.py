@@ -21,9 +21,13 @@ def test_hard_scores_against_scikit_learn(weighted):
     x, y, w = data()
     weight = w if weighted else None
     said = x >= 0
-    recall = [metrics.recall_score(y, said, pos_label=label, sample_weight=weight) for label in (0, 1)]
+    recall = [
+        metrics.recall_score(y, said, pos_label=label, sample_weight=weight) for label in (0, 1)
+    ]
     assert score_value("g_mean", x, y, weight, 3.0) == pytest.approx(np.sqrt(recall[0] * recall[1]))
-    assert score_value("mcc", x, y, weight, 3.0) == pytest.approx(metrics.matthews_corrcoef(y, said, sample_weight=weight))
+    assert score_value("mcc", x, y, weight, 3.0) == pytest.approx(
+        metrics.matthews_corrcoef(y, said, sample_weight=weight)
+    )
     assert score_value("fnr", x, y, weight, 3.0) == pytest.approx(1 - recall[1])
 
 
@@ -31,7 +35,9 @@ def test_hard_scores_against_scikit_learn(weighted):
 def test_soft_scores_are_those_of_the_soft_counts(name):
     x, y, w = data()
     counts = soft_confusion(rebalanced_logit(x, 3.0), y, w)
-    assert score_value(name, x, y, w, 3.0) == pytest.approx(float(getattr(counts, SCORES[name].attribute)))
+    assert score_value(name, x, y, w, 3.0) == pytest.approx(
+        float(getattr(counts, SCORES[name].attribute))
+    )
 
 
 @pytest.mark.parametrize("name", list(SCORES))

@@ -8,7 +8,12 @@ import pytest
 import xgboost as xgb
 from sklearn.base import clone
 
-from astralearn.boosting import ASTraObjective, ConfusionObjective, LightGBMObjective, XGBoostObjective
+from astralearn.boosting import (
+    ASTraObjective,
+    ConfusionObjective,
+    LightGBMObjective,
+    XGBoostObjective,
+)
 
 ROUNDS = 15
 OBJECTIVES = [
@@ -25,20 +30,26 @@ def scores_by(api, objective, X, y, weight=None):
     """Training scores after ROUNDS rounds from score 0."""
     if api == "lgb.train":
         data = lgb.Dataset(X, y, weight=weight, init_score=np.zeros(len(y)), params={"verbose": -1})
-        return lgb.train({**LIGHTGBM, "objective": LightGBMObjective(objective)}, data, ROUNDS).predict(X)
+        return lgb.train(
+            {**LIGHTGBM, "objective": LightGBMObjective(objective)}, data, ROUNDS
+        ).predict(X)
     if api == "LGBMClassifier":
         model = lgb.LGBMClassifier(objective=objective, n_estimators=ROUNDS, verbose=-1, n_jobs=1)
         return model.fit(X, y, sample_weight=weight).predict(X, raw_score=True)
     if api == "xgb.train":
         data = xgb.DMatrix(X, y, weight=weight)
-        return xgb.train(XGBOOST, data, ROUNDS, obj=XGBoostObjective(objective)).predict(data, output_margin=True)
+        return xgb.train(XGBOOST, data, ROUNDS, obj=XGBoostObjective(objective)).predict(
+            data, output_margin=True
+        )
     if api == "XGBClassifier":
         objective = XGBoostObjective(objective)
     model = xgb.XGBClassifier(objective=objective, n_estimators=ROUNDS, n_jobs=1, base_score=0.5)
     return model.fit(X, y, sample_weight=weight).predict(X, output_margin=True)
 
 
-@pytest.mark.parametrize("api", ["lgb.train", "LGBMClassifier", "xgb.train", "XGBClassifier", "XGBClassifier, unwrapped"])
+@pytest.mark.parametrize(
+    "api", ["lgb.train", "LGBMClassifier", "xgb.train", "XGBClassifier", "XGBClassifier, unwrapped"]
+)
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_api_brings_the_loss_down_with_default_regularisation(api, objective, rare, weighted):
@@ -48,15 +59,21 @@ def test_every_api_brings_the_loss_down_with_default_regularisation(api, objecti
     before = objective.value(y, np.zeros(len(y)), weight)
     scores = scores_by(api, objective, X, y, weight)
     assert len(np.unique(scores)) > 10  # trees grew
-    assert objective.value(y, scores, weight) < 0.95 * before  # F1 and MCC, near 1 for a constant score, fall slowly at first
+    assert (
+        objective.value(y, scores, weight) < 0.95 * before
+    )  # F1 and MCC, near 1 for a constant score, fall slowly at first
     assert len(objective.slope_path) == ROUNDS + 1
     assert (len(set(objective.slope_path)) > 1) == (objective.activation == "astra")
 
 
 @pytest.mark.parametrize("pair", [("lgb.train", "LGBMClassifier"), ("xgb.train", "XGBClassifier")])
 def test_both_apis_of_a_library_agree(pair, rare):
-    first, second = (scores_by(api, ConfusionObjective("gmn", activation="astra"), *rare) for api in pair)
-    np.testing.assert_allclose(first, second, rtol=1e-3, atol=1e-3)  # lgb.train's adapter sweeps in float32
+    first, second = (
+        scores_by(api, ConfusionObjective("gmn", activation="astra"), *rare) for api in pair
+    )
+    np.testing.assert_allclose(
+        first, second, rtol=1e-3, atol=1e-3
+    )  # lgb.train's adapter sweeps in float32
 
 
 def test_five_positives_grow_trees_under_default_minimum_child_settings():
@@ -77,13 +94,31 @@ def test_each_fold_of_a_cross_validation_learns_its_own_slope(library, rare):
     """The objective shows the last fold's: the path that training on its rows alone gives."""
     X, y = rare
     halves = [(np.arange(750, 1500), np.arange(750)), (np.arange(750), np.arange(750, 1500))]
-    folded, alone = (ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5) for _ in range(2))
+    folded, alone = (
+        ConfusionObjective("gmn", activation="astra", slope_rate_min=0.5) for _ in range(2)
+    )
     if library == "lightgbm":
-        data = lgb.Dataset(X, y, init_score=np.zeros(len(y)), params={"verbose": -1}, free_raw_data=False)
-        lgb.cv({**LIGHTGBM, "objective": LightGBMObjective(folded), "metric": "auc"}, data, ROUNDS, folds=halves)
-        lgb.train({**LIGHTGBM, "objective": LightGBMObjective(alone)}, data.subset(np.arange(750)), ROUNDS)
+        data = lgb.Dataset(
+            X, y, init_score=np.zeros(len(y)), params={"verbose": -1}, free_raw_data=False
+        )
+        lgb.cv(
+            {**LIGHTGBM, "objective": LightGBMObjective(folded), "metric": "auc"},
+            data,
+            ROUNDS,
+            folds=halves,
+        )
+        lgb.train(
+            {**LIGHTGBM, "objective": LightGBMObjective(alone)}, data.subset(np.arange(750)), ROUNDS
+        )
     else:
-        xgb.cv(XGBOOST, xgb.DMatrix(X, y), ROUNDS, folds=halves, obj=XGBoostObjective(folded), metrics="auc")
+        xgb.cv(
+            XGBOOST,
+            xgb.DMatrix(X, y),
+            ROUNDS,
+            folds=halves,
+            obj=XGBoostObjective(folded),
+            metrics="auc",
+        )
         xgb.train(XGBOOST, xgb.DMatrix(X[:750], y[:750]), ROUNDS, obj=XGBoostObjective(alone))
     assert len(folded.slope_path) == ROUNDS + 1
     np.testing.assert_allclose(folded.slope_path, alone.slope_path, rtol=1e-6)
@@ -103,12 +138,18 @@ def test_an_adapter_trains_one_set_after_another(rare):
 
 def test_a_classifier_with_our_objective_pickles_clones_and_refits(rare):
     X, y = rare
-    model = lgb.LGBMClassifier(objective=ASTraObjective(), n_estimators=ROUNDS, verbose=-1, n_jobs=1).fit(X, y)
+    model = lgb.LGBMClassifier(
+        objective=ASTraObjective(), n_estimators=ROUNDS, verbose=-1, n_jobs=1
+    ).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X, raw_score=True), model.predict(X, raw_score=True))
+    np.testing.assert_array_equal(
+        again.predict(X, raw_score=True), model.predict(X, raw_score=True)
+    )
     assert len(clone(model).objective.slope_path) == 1
     wrapped = clone(xgb.XGBClassifier(objective=XGBoostObjective(model.objective)))
     assert len(wrapped.objective.objective.slope_path) == 1
     assert len(model.objective.slope_path) > 1
     first = model.predict(X, raw_score=True)
-    np.testing.assert_array_equal(model.fit(X, y).predict(X, raw_score=True), first)  # a second fit starts afresh
+    np.testing.assert_array_equal(
+        model.fit(X, y).predict(X, raw_score=True), first
+    )  # a second fit starts afresh

@@ -11,7 +11,18 @@ from astralearn.core import SoftConfusion, soft_confusion
 from namespaces import NAMESPACES
 from oracles import brute_confusion
 
-READS = ["tpr", "tnr", "fpr", "fnr", "precision", "g_mean", "f1", "mcc", "balanced_accuracy", "e_ratio"]
+READS = [
+    "tpr",
+    "tnr",
+    "fpr",
+    "fnr",
+    "precision",
+    "g_mean",
+    "f1",
+    "mcc",
+    "balanced_accuracy",
+    "e_ratio",
+]
 
 
 def data(n=200, seed=0):
@@ -84,8 +95,12 @@ def test_hard_counts_read_as_in_scikit_learn(tn, fp, fn, tp):
     guess = [0] * tn + [1] * fp + [0] * fn + [1] * tp
     assert reads["mcc"] == pytest.approx(metrics.matthews_corrcoef(truth, guess), abs=1e-12)
     assert reads["f1"] == pytest.approx(metrics.f1_score(truth, guess, zero_division=0), abs=1e-12)
-    assert reads["precision"] == pytest.approx(metrics.precision_score(truth, guess, zero_division=0), abs=1e-12)
-    assert reads["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(truth, guess), abs=1e-12)
+    assert reads["precision"] == pytest.approx(
+        metrics.precision_score(truth, guess, zero_division=0), abs=1e-12
+    )
+    assert reads["balanced_accuracy"] == pytest.approx(
+        metrics.balanced_accuracy_score(truth, guess), abs=1e-12
+    )
     assert reads["tpr"] == pytest.approx(metrics.recall_score(truth, guess), abs=1e-12)
 
 
@@ -108,7 +123,9 @@ def test_e_ratio_where_no_negative_is_wrong():
 def test_counts_too_large_for_a_product_of_four():
     counts = SoftConfusion(*(np.float32(v) for v in (9e15, 1e15, 1e12, 3e12)))
     tn, fp, fn, tp = (float(v) for v in counts)
-    exact = (tp * tn - fp * fn) / (math.sqrt(tp + fp) * math.sqrt(tp + fn) * math.sqrt(tn + fp) * math.sqrt(tn + fn))
+    exact = (tp * tn - fp * fn) / (
+        math.sqrt(tp + fp) * math.sqrt(tp + fn) * math.sqrt(tn + fp) * math.sqrt(tn + fn)
+    )
     assert float(counts.mcc) == pytest.approx(exact, rel=1e-5)
 
 
@@ -117,7 +134,9 @@ def test_counts_too_large_for_a_product_of_four():
 def test_saturated_logits_count_exactly(space, scale):
     g = np.asarray([-scale, scale, -scale, scale], np.float32)
     with space.double():
-        counts = soft_confusion(space.asarray(g), space.asarray(np.asarray([0, 0, 1, 1], np.float32)), **space.options)
+        counts = soft_confusion(
+            space.asarray(g), space.asarray(np.asarray([0, 0, 1, 1], np.float32)), **space.options
+        )
         assert [float(c) for c in counts] == pytest.approx([1, 1, 1, 1])
 
 
@@ -127,11 +146,23 @@ def test_saturated_logits_count_exactly(space, scale):
         (([0.0, 1.0], [0, 2]), r"y must be 0 or 1; found 2\.0"),
         (([0.0, 1.0], [-1, 1]), r"y must be 0 or 1; found -1\.0"),
         (([0.0, 1.0], [0, 1, 1]), r"shapes must broadcast; found logits \(2,\) and y \(3,\)"),
-        ((np.zeros((3, 1)), np.zeros(3)), r"y must have the shape of logits, \(3, 1\); found \(3,\)"),
-        (([0.0, 1.0], [0, 1], [1.0, -2.0]), r"sample_weight must be finite and at least 0; found -2\.0"),
-        (([0.0, 1.0], [0, 1], [math.nan, 1.0]), r"sample_weight must be finite and at least 0; found nan"),
+        (
+            (np.zeros((3, 1)), np.zeros(3)),
+            r"y must have the shape of logits, \(3, 1\); found \(3,\)",
+        ),
+        (
+            ([0.0, 1.0], [0, 1], [1.0, -2.0]),
+            r"sample_weight must be finite and at least 0; found -2\.0",
+        ),
+        (
+            ([0.0, 1.0], [0, 1], [math.nan, 1.0]),
+            r"sample_weight must be finite and at least 0; found nan",
+        ),
         (([0.0, 1.0], [0, 1], [0.0, 0.0]), r"sample_weight must be above 0 somewhere"),
-        ((np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3)), r"sample_weight must broadcast to the shape of logits, \(3, 1\); found \(3,\)"),
+        (
+            (np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3)),
+            r"sample_weight must broadcast to the shape of logits, \(3, 1\); found \(3,\)",
+        ),
         (([], []), r"logits must hold at least one value"),
     ],
 )

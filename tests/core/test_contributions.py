@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from astralearn.core import contributions, rebalanced_logit, rebalanced_logit_db, rebalanced_logit_dx
+from astralearn.core import (
+    contributions,
+    rebalanced_logit,
+    rebalanced_logit_db,
+    rebalanced_logit_dx,
+)
 from astralearn.core.sigmoid import sigmoid, softplus
 from namespaces import NAMESPACES
 from oracles import exact, points
@@ -13,7 +18,12 @@ def by_hand(x, b, positive):
     sign = -1.0 if positive else 1.0
     g = rebalanced_logit(x, b)
     wrong = sigmoid(sign * g, np)
-    return wrong, -softplus(sign * g, np), sign * wrong * rebalanced_logit_dx(x, b), sign * wrong * rebalanced_logit_db(x, b)
+    return (
+        wrong,
+        -softplus(sign * g, np),
+        sign * wrong * rebalanced_logit_dx(x, b),
+        sign * wrong * rebalanced_logit_db(x, b),
+    )
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
@@ -47,7 +57,10 @@ def test_pulls_keep_relative_accuracy_where_they_vanish(positive):
 def test_extremes_are_finite(dtype, positive):
     x, b = (
         a.ravel().astype(dtype)
-        for a in np.meshgrid([0.0, 1e30, -1e30, 1.0, -1.0, 88.0, -88.0, 1e4, -1e4, 1e-40], [1.0, 1.5, 7.396, 87.0, 1e6])
+        for a in np.meshgrid(
+            [0.0, 1e30, -1e30, 1.0, -1.0, 88.0, -88.0, 1e4, -1e4, 1e-40],
+            [1.0, 1.5, 7.396, 87.0, 1e6],
+        )
     )
     f = contributions.of_positives if positive else contributions.of_negatives
     with np.errstate(under="ignore"):
@@ -68,4 +81,6 @@ def test_plain_logits_are_slope_one():
 def test_a_lost_positive_against_mpmath():
     for x, b in ((-2.0, 87.0), (-50.0, 7.396), (-0.001, 1e6)):
         got = contributions.of_positives(np.asarray([x]), np.asarray([b]), np)
-        assert float(got.log_right[0]) == pytest.approx(min(0.0, float(exact(x, b)["rebalanced_logit"])), rel=2e-2 if x == -0.001 else 1e-9)
+        assert float(got.log_right[0]) == pytest.approx(
+            min(0.0, float(exact(x, b)["rebalanced_logit"])), rel=2e-2 if x == -0.001 else 1e-9
+        )

@@ -14,7 +14,26 @@ from namespaces import NAMESPACES
 from oracles import tolerance, worst_relative_error
 
 ELEMENTWISE = ["astra", "astra_complement", "rebalanced_logit"]
-EDGES = [0.0, -0.0, 1e30, -1e30, 5e-324, -5e-324, 1e-310, -1e-310, 1e-45, -1e-45, 1e-38, -1e-38, 1.0, -1.0, 88.0, -88.0, 710.0, -710.0]
+EDGES = [
+    0.0,
+    -0.0,
+    1e30,
+    -1e30,
+    5e-324,
+    -5e-324,
+    1e-310,
+    -1e-310,
+    1e-45,
+    -1e-45,
+    1e-38,
+    -1e-38,
+    1.0,
+    -1.0,
+    88.0,
+    -88.0,
+    710.0,
+    -710.0,
+]
 SLOPES = [1.0, 1.0000001, 1.5, 2.0, 7.396, 87.0, 1e3, 1e6]
 
 
@@ -43,7 +62,9 @@ def test_threshold_and_its_inverse(space, sample):
 def test_slope_is_the_lambert_w_form():
     tau = np.linspace(0.001, 0.5, 200)
     a = -np.log1p(-tau)
-    np.testing.assert_allclose(curve.slope(tau), -lambertw(-a * np.exp(-a), -1).real / a - 1, rtol=1e-9)
+    np.testing.assert_allclose(
+        curve.slope(tau), -lambertw(-a * np.exp(-a), -1).real / a - 1, rtol=1e-9
+    )
 
 
 @given(st.floats(1e-300, 0.5))
@@ -80,10 +101,16 @@ def test_extremes_are_finite_in_value_and_autodiff(space, dtype):
             value = space.numpy(getattr(curve, name)(*arguments, **space.options))
             assert np.isfinite(value).all(), name
             if name == "rebalanced_logit":
-                normal = np.abs(x) >= np.finfo(dtype).smallest_normal if space.flushes_subnormals else np.ones_like(x, bool)
+                normal = (
+                    np.abs(x) >= np.finfo(dtype).smallest_normal
+                    if space.flushes_subnormals
+                    else np.ones_like(x, bool)
+                )
                 np.testing.assert_array_equal(np.sign(value)[normal], np.sign(x)[normal])
             if space.gradients:
-                for gradient in space.gradients(lambda *a, n=name: getattr(curve, n)(*a, **space.options), arguments):
+                for gradient in space.gradients(
+                    lambda *a, n=name: getattr(curve, n)(*a, **space.options), arguments
+                ):
                     assert np.isfinite(space.numpy(gradient)).all(), name
 
 
@@ -91,15 +118,23 @@ def test_extremes_are_finite_in_value_and_autodiff(space, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_largest_floats(space, dtype):
     largest = np.finfo(dtype).max
-    x, b = (a.ravel() for a in np.meshgrid(np.asarray([largest, -largest], dtype), np.asarray(SLOPES, dtype)))
+    x, b = (
+        a.ravel()
+        for a in np.meshgrid(np.asarray([largest, -largest], dtype), np.asarray(SLOPES, dtype))
+    )
     with space.double(), np.errstate(under="ignore"):
         arguments = space.asarray(x), space.asarray(b)
-        y, rest = (space.numpy(f(*arguments, **space.options)) for f in (curve.astra, curve.astra_complement))
+        y, rest = (
+            space.numpy(f(*arguments, **space.options))
+            for f in (curve.astra, curve.astra_complement)
+        )
         with np.errstate(over="ignore"):  # of b·x, which g is: bounded by the lowest float
             g = space.numpy(curve.rebalanced_logit(*arguments, **space.options))
             if space.gradients:
                 for name in ELEMENTWISE:
-                    gradients = space.gradients(lambda *a, n=name: getattr(curve, n)(*a, **space.options), arguments)
+                    gradients = space.gradients(
+                        lambda *a, n=name: getattr(curve, n)(*a, **space.options), arguments
+                    )
                     assert all(np.isfinite(space.numpy(part)).all() for part in gradients), name
     np.testing.assert_array_equal(y, x > 0)
     np.testing.assert_array_equal(rest, x < 0)
@@ -117,7 +152,9 @@ def test_slope_one_is_the_plain_sigmoid():
 @given(st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 0.5))
 def test_rebalance_is_the_sigmoid_of_the_rebalanced_logit(y_hat, tau):
     z = float(curve.rebalance(y_hat, tau))
-    assert math.log(z / (1 - z)) == pytest.approx(math.log(y_hat / (1 - y_hat)) - math.log(tau / (1 - tau)), rel=1e-6, abs=1e-9)
+    assert math.log(z / (1 - z)) == pytest.approx(
+        math.log(y_hat / (1 - y_hat)) - math.log(tau / (1 - tau)), rel=1e-6, abs=1e-9
+    )
 
 
 def test_rebalance_of_astra_agrees_with_rebalanced_logit():
@@ -132,7 +169,9 @@ def test_raw_slope_and_back(space):
     with space.double():
         raw = curve.raw_from_slope(space.asarray(b), **space.options)
         assert np.isfinite(space.numpy(raw)).all()
-        np.testing.assert_allclose(space.numpy(curve.slope_from_raw(raw, **space.options)), b, rtol=1e-15)
+        np.testing.assert_allclose(
+            space.numpy(curve.slope_from_raw(raw, **space.options)), b, rtol=1e-15
+        )
 
 
 def test_raw_slope_by_the_papers_equation():
@@ -143,18 +182,36 @@ def test_raw_slope_by_the_papers_equation():
 @pytest.mark.parametrize("space", NAMESPACES[:3], ids=lambda s: s.name)
 def test_one_slope_per_column_broadcasts_and_keeps_the_dtype(space):
     x = space.asarray(np.ones((4, 3), np.float32))
-    got = space.numpy(curve.rebalanced_logit(x, space.asarray(np.asarray([1.0, 2.0, 3.0], np.float32))))
+    got = space.numpy(
+        curve.rebalanced_logit(x, space.asarray(np.asarray([1.0, 2.0, 3.0], np.float32)))
+    )
     assert got.shape == (4, 3)
     assert got.dtype == np.float32
-    assert [float(v) for v in got[0]] == pytest.approx([float(curve.rebalanced_logit(1.0, b)) for b in (1.0, 2.0, 3.0)], rel=1e-6)
+    assert [float(v) for v in got[0]] == pytest.approx(
+        [float(curve.rebalanced_logit(1.0, b)) for b in (1.0, 2.0, 3.0)], rel=1e-6
+    )
 
 
-@pytest.mark.parametrize("x", [np.float16([-10, -3, 5]), torch.tensor([-10, -3, 5], dtype=torch.bfloat16), jnp.float16([-10, -3, 5])])
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.float16([-10, -3, 5]),
+        torch.tensor([-10, -3, 5], dtype=torch.bfloat16),
+        jnp.float16([-10, -3, 5]),
+    ],
+)
 def test_half_precision_is_computed_in_single(x):
-    for function in (curve.astra, curve.rebalanced_logit, derivatives.rebalanced_logit_dx, derivatives.rebalanced_logit_db):
+    for function in (
+        curve.astra,
+        curve.rebalanced_logit,
+        derivatives.rebalanced_logit_dx,
+        derivatives.rebalanced_logit_db,
+    ):
         got = function(x, 7.396)
         assert "float32" in str(got.dtype)
-        np.testing.assert_allclose(np.asarray(got), function(np.asarray([-10.0, -3.0, 5.0]), 7.396), rtol=1e-5)
+        np.testing.assert_allclose(
+            np.asarray(got), function(np.asarray([-10.0, -3.0, 5.0]), 7.396), rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("b", [2, 2.0, np.float64(2), np.int64(2)])
@@ -172,10 +229,16 @@ def test_numbers_take_the_dtype_of_the_array_beside_them(b):
         (lambda: astralearn.threshold(0.0), r"b must be .*found 0\.0"),
         (lambda: astralearn.slope(0.0), r"tau must be in \(0, 0\.5\]; found 0\.0"),
         (lambda: astralearn.slope([0.25, 0.6]), r"tau must be in \(0, 0\.5\]; found 0\.6"),
-        (lambda: astralearn.rebalance(1.5, 0.25), r"y_hat must be a probability in \[0, 1\]; found 1\.5"),
+        (
+            lambda: astralearn.rebalance(1.5, 0.25),
+            r"y_hat must be a probability in \[0, 1\]; found 1\.5",
+        ),
         (lambda: astralearn.rebalance(0.5, 0.75), r"tau must be .*found 0\.75"),
         (lambda: astralearn.raw_from_slope(-1.0), r"b must be .*found -1\.0"),
-        (lambda: astralearn.astra(np.ones((4, 3)), np.ones(4) * 2), r"shapes must broadcast; found x \(4, 3\) and b \(4,\)"),
+        (
+            lambda: astralearn.astra(np.ones((4, 3)), np.ones(4) * 2),
+            r"shapes must broadcast; found x \(4, 3\) and b \(4,\)",
+        ),
         (lambda: astralearn.astra([], 2.0), r"x must hold at least one value; found shape \(0,\)"),
     ],
 )
@@ -197,22 +260,30 @@ def test_bad_slope_is_refused_in_every_namespace(space):
 
 def test_arrays_of_two_libraries_are_refused_in_words():
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="all arrays must come from one library, but x is a Tensor, b is a ndarray"):
+    with pytest.raises(
+        TypeError, match="all arrays must come from one library, but x is a Tensor, b is a ndarray"
+    ):
         curve.astra(torch.ones(2), np.ones(2))
 
 
-@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")  # array-api-compat finding the namespace
+@pytest.mark.filterwarnings(
+    "ignore:Dynamo detected a call to a `functools.lru_cache`"
+)  # array-api-compat finding the namespace
 def test_traced_values_are_left_alone():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     bad = 0.5
     assert np.isfinite(float(jax.jit(curve.astra)(1.0, bad)))
-    assert np.isfinite(torch.func.vmap(curve.astra)(torch.ones(2), torch.full((2,), bad)).numpy()).all()
+    assert np.isfinite(
+        torch.func.vmap(curve.astra)(torch.ones(2), torch.full((2,), bad)).numpy()
+    ).all()
     compiled = torch.compile(curve.astra, backend="eager", fullgraph=True)
     assert torch.isfinite(compiled(torch.ones(2), torch.tensor(bad))).all()
 
 
 def test_masks_and_complex_numbers_are_refused_not_lost():
-    with pytest.raises(TypeError, match="x must have no mask; found a MaskedArray: take what is not masked"):
+    with pytest.raises(
+        TypeError, match="x must have no mask; found a MaskedArray: take what is not masked"
+    ):
         curve.rebalanced_logit(np.ma.masked_array([1.0, 2.0], [False, True]), 2.0)
     for array in (np.asarray([1j]), torch.tensor([1j])):
         with pytest.raises(TypeError, match=r"x must hold real numbers; found .*complex"):

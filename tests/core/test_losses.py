@@ -43,7 +43,9 @@ def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weight
     exact = float(brute_loss(name, g.tolist(), y.tolist(), weight.tolist()))
     assert float(value) == pytest.approx(exact, rel=1e-12 if tight else 1e-5)
     expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), weight.tolist()))
-    np.testing.assert_allclose(gradient, expected, rtol=1e-10 if tight else 1e-3, atol=1e-14 if tight else 1e-7)
+    np.testing.assert_allclose(
+        gradient, expected, rtol=1e-10 if tight else 1e-3, atol=1e-14 if tight else 1e-7
+    )
 
 
 @pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
@@ -52,7 +54,9 @@ def test_gradient_against_autodiff(space, name):
     g, y, w = data(seed=1)
     with space.double():
         y, w = space.asarray(y), space.asarray(w)
-        (auto,) = space.gradients(lambda a: LOSSES[name].value(a, y, w, **space.options), (space.asarray(g),))
+        (auto,) = space.gradients(
+            lambda a: LOSSES[name].value(a, y, w, **space.options), (space.asarray(g),)
+        )
         closed = LOSSES[name].gradient(space.asarray(g), y, w, **space.options)
         np.testing.assert_allclose(space.numpy(auto), space.numpy(closed), rtol=1e-10, atol=1e-15)
 
@@ -62,7 +66,9 @@ def test_gmn_gradient_is_exact_where_every_positive_is_lost(space):
     g = np.asarray([-200.0, -201.0, -203.0, 1.0, -2.0, 0.5])
     y = np.asarray([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     with space.double():
-        gradient = space.numpy(LOSSES["gmn"].gradient(space.asarray(g), space.asarray(y), **space.options))
+        gradient = space.numpy(
+            LOSSES["gmn"].gradient(space.asarray(g), space.asarray(y), **space.options)
+        )
     np.testing.assert_allclose(gradient, _scaled_gmn_gradient(g, y), rtol=1e-11)
     assert (gradient[:3] < 0).all()
 
@@ -74,7 +80,10 @@ def _scaled_gmn_gradient(g, y):
         tp = sum(zi for zi, yi in zip(z, y, strict=True) if yi)
         tn = sum(1 - zi for zi, yi in zip(z, y, strict=True) if not yi)
         root = mp.sqrt(tp / int(y.sum()) * tn / int((1 - y).sum()))
-        return [float(-root * zi * (1 - zi) / tp / 2 if yi else root * zi * (1 - zi) / tn / 2) for zi, yi in zip(z, y, strict=True)]
+        return [
+            float(-root * zi * (1 - zi) / tp / 2 if yi else root * zi * (1 - zi) / tn / 2)
+            for zi, yi in zip(z, y, strict=True)
+        ]
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
@@ -88,26 +97,40 @@ def test_extreme_logits_are_finite(space, name, dtype, scale):
         with space.double(), np.errstate(under="ignore"):
             arguments = space.asarray(g), space.asarray(y)
             assert np.isfinite(space.numpy(LOSSES[name].value(*arguments, **space.options))).all()
-            assert np.isfinite(space.numpy(LOSSES[name].gradient(*arguments, **space.options))).all()
+            assert np.isfinite(
+                space.numpy(LOSSES[name].gradient(*arguments, **space.options))
+            ).all()
             if space.gradients:
-                (auto,) = space.gradients(lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options), arguments[:1])
+                (auto,) = space.gradients(
+                    lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options),
+                    arguments[:1],
+                )
                 assert np.isfinite(space.numpy(auto)).all()
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("dtype", "far"), [(np.float32, (200.0, 102.0, 95.0, 87.0, 60.0)), (np.float64, (800.0, 740.0, 720.0, 500.0))])
+@pytest.mark.parametrize(
+    ("dtype", "far"),
+    [(np.float32, (200.0, 102.0, 95.0, 87.0, 60.0)), (np.float64, (800.0, 740.0, 720.0, 500.0))],
+)
 def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype, far):
     """Counts of the other class are then below the smallest normal number, where reciprocals overflow."""
     for one, other in itertools.product(far, repeat=2):
         for sign in (1.0, -1.0):
-            g, y = np.asarray([sign * one] * 3 + [sign * other], dtype), np.asarray([0, 0, 0, 1], dtype)
+            g, y = (
+                np.asarray([sign * one] * 3 + [sign * other], dtype),
+                np.asarray([0, 0, 0, 1], dtype),
+            )
             with space.double(), np.errstate(under="ignore"):
                 arguments = space.asarray(g), space.asarray(y)
                 value = space.numpy(LOSSES[name].value(*arguments, **space.options))
                 gradients = [LOSSES[name].gradient(*arguments, **space.options)]
                 if space.gradients:
-                    gradients += space.gradients(lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options), arguments[:1])
+                    gradients += space.gradients(
+                        lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options),
+                        arguments[:1],
+                    )
             assert np.isfinite(value)
             assert all(np.isfinite(space.numpy(found)).all() for found in gradients)
             if name == "mcc":
@@ -123,8 +146,12 @@ def test_weights_whose_square_float32_loses(space, name, scale):
     expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), w.tolist()))
     with space.double():
         arrays = space.asarray(g), space.asarray(y), space.asarray(w * np.float32(scale))
-        closed = (jax.jit if space.name == "jax" else lambda f: f)(lambda *a: LOSSES[name].gradient(*a, **space.options))
-        (auto,) = space.gradients(lambda a: LOSSES[name].value(a, *arrays[1:], **space.options), arrays[:1])
+        closed = (jax.jit if space.name == "jax" else lambda f: f)(
+            lambda *a: LOSSES[name].gradient(*a, **space.options)
+        )
+        (auto,) = space.gradients(
+            lambda a: LOSSES[name].value(a, *arrays[1:], **space.options), arrays[:1]
+        )
         for found in (auto, closed(*arrays)):
             np.testing.assert_allclose(space.numpy(found), expected, rtol=1e-3, atol=1e-6)
 
@@ -137,7 +164,9 @@ def test_such_weights_in_a_batch_of_one_class(space, name, scale, label):
     g = np.asarray([-1.0, 0.5, 2.0], np.float32)
     with space.double():
         arrays = [space.asarray(a) for a in (g, np.full_like(g, label), np.full_like(g, scale))]
-        found = space.gradients(lambda a: LOSSES[name].value(a, *arrays[1:], **space.options), tuple(arrays[:1]))
+        found = space.gradients(
+            lambda a: LOSSES[name].value(a, *arrays[1:], **space.options), tuple(arrays[:1])
+        )
         found = (*found, LOSSES[name].gradient(*arrays, **space.options))
         assert all(np.isfinite(space.numpy(part)).all() for part in found)
 
@@ -152,7 +181,10 @@ def test_a_batch_of_one_class_still_teaches_that_class(name, label):
     assert value > 0
     assert (gradient * (1 - 2 * label) > 0).all()
     step = 1e-6
-    numeric = [(LOSSES[name].value(g + step * e, y) - LOSSES[name].value(g - step * e, y)) / (2 * step) for e in np.eye(3)]
+    numeric = [
+        (LOSSES[name].value(g + step * e, y) - LOSSES[name].value(g - step * e, y)) / (2 * step)
+        for e in np.eye(3)
+    ]
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5)
 
 
@@ -163,9 +195,16 @@ def test_a_doubled_weight_is_a_duplicated_row(name):
     weight[[0, 5]] = 2
     again = np.concatenate([np.arange(20), [0, 5]])
     loss = LOSSES[name]
-    assert float(loss.value(g, y, weight)) == pytest.approx(float(loss.value(g[again], y[again])), rel=1e-12)
+    assert float(loss.value(g, y, weight)) == pytest.approx(
+        float(loss.value(g[again], y[again])), rel=1e-12
+    )
     long = loss.gradient(g[again], y[again])
-    np.testing.assert_allclose(loss.gradient(g, y, weight), long[:20] + np.isin(np.arange(20), [0, 5]) * long[:20], rtol=1e-10, atol=1e-16)
+    np.testing.assert_allclose(
+        loss.gradient(g, y, weight),
+        long[:20] + np.isin(np.arange(20), [0, 5]) * long[:20],
+        rtol=1e-10,
+        atol=1e-16,
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -174,9 +213,13 @@ def test_a_row_without_weight_does_not_exist(name):
     w[[1, 7]] = 0
     keep = w > 0
     loss = LOSSES[name]
-    assert float(loss.value(g, y, w)) == pytest.approx(float(loss.value(g[keep], y[keep], w[keep])), rel=1e-12)
+    assert float(loss.value(g, y, w)) == pytest.approx(
+        float(loss.value(g[keep], y[keep], w[keep])), rel=1e-12
+    )
     gradient = loss.gradient(g, y, w)
-    np.testing.assert_allclose(gradient[keep], loss.gradient(g[keep], y[keep], w[keep]), rtol=1e-10, atol=1e-16)
+    np.testing.assert_allclose(
+        gradient[keep], loss.gradient(g[keep], y[keep], w[keep]), rtol=1e-10, atol=1e-16
+    )
     assert (gradient[~keep] == 0).all()
 
 
@@ -186,12 +229,18 @@ def test_one_loss_per_column(name):
     g, y, w = g.reshape(20, 3), np.tile(data(20)[1][:, None], 3), w.reshape(20, 3)
     values, gradients = LOSSES[name].value(g, y, w, axis=0), LOSSES[name].gradient(g, y, w, axis=0)
     for j in range(3):
-        assert values[j] == pytest.approx(float(LOSSES[name].value(g[:, j], y[:, j], w[:, j])), rel=1e-13)
-        np.testing.assert_allclose(gradients[:, j], LOSSES[name].gradient(g[:, j], y[:, j], w[:, j]), rtol=1e-12)
+        assert values[j] == pytest.approx(
+            float(LOSSES[name].value(g[:, j], y[:, j], w[:, j])), rel=1e-13
+        )
+        np.testing.assert_allclose(
+            gradients[:, j], LOSSES[name].gradient(g[:, j], y[:, j], w[:, j]), rtol=1e-12
+        )
 
 
 @given(
-    st.lists(st.tuples(st.floats(-1e30, 1e30), st.booleans(), st.floats(0, 1e6)), min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.floats(-1e30, 1e30), st.booleans(), st.floats(0, 1e6)), min_size=1, max_size=12
+    ),
     st.sampled_from(NAMES),
     st.booleans(),
 )

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from astralearn.core import LOSSES, SoftConfusion, rebalanced_logit, rebalanced_logit_db, rebalanced_logit_dx, soft_confusion
+from astralearn.core import (
+    LOSSES,
+    SoftConfusion,
+    rebalanced_logit,
+    rebalanced_logit_db,
+    rebalanced_logit_dx,
+    soft_confusion,
+)
 from astralearn.core.confusion import right_and_wrong
 from astralearn.core.row_terms import STEEP, plain_row_terms, row_terms, slope_numbers
 from oracles import points
@@ -33,7 +40,9 @@ def terms(x, b, xp=np):
 @pytest.mark.parametrize("b", SLOPES)
 def test_against_the_exact_functions(b, dtype):
     x, _ = points(4000, np.float64, seed=int(b))
-    x = np.concatenate([x, np.random.default_rng(0).uniform(-80, 80, 2000) / b, [0.0]]).astype(dtype)
+    x = np.concatenate([x, np.random.default_rng(0).uniform(-80, 80, 2000) / b, [0.0]]).astype(
+        dtype
+    )
     truth = exact(x.astype(np.float64), b)
     got = terms(x, b)
     for name, term in got._asdict().items():
@@ -45,13 +54,17 @@ def test_against_the_exact_functions(b, dtype):
 
 @pytest.mark.parametrize("b", SLOPES)
 def test_compiled_single_precision_is_as_exact(b):
-    x = np.concatenate([points(4000, np.float64, seed=int(b))[0], np.linspace(-80, 80, 2001) / b, [1e30, -1e30]]).astype(np.float32)
+    x = np.concatenate(
+        [points(4000, np.float64, seed=int(b))[0], np.linspace(-80, 80, 2001) / b, [1e30, -1e30]]
+    ).astype(np.float32)
     truth = exact(x.astype(np.float64), b)
     got = jax.jit(lambda x, at: row_terms(x, at, steep=b > STEEP, xp=jnp))(x, slope_numbers(b))
     for name, term in got._asdict().items():
         assert term.dtype == np.float32, name
         finite = np.abs(x) < 1e20 if name == "slope_pull" else slice(None)
-        assert np.max(np.abs(np.asarray(term) - truth[name])[finite]) <= 1e-4 * np.max(np.abs(truth[name][finite])), name
+        assert np.max(np.abs(np.asarray(term) - truth[name])[finite]) <= 1e-4 * np.max(
+            np.abs(truth[name][finite])
+        ), name
         assert np.isfinite(term).all()
 
 
@@ -59,11 +72,18 @@ def test_compiled_single_precision_is_as_exact(b):
 def test_the_plain_sigmoid(dtype):
     x = np.linspace(-60, 60, 999).astype(dtype)
     got = plain_row_terms(x, xp=np)
-    for term, truth in ((got.right, expit(-x.astype(float))), (got.wrong, expit(x.astype(float))), (got.pull, expit(x.astype(float)))):
+    for term, truth in (
+        (got.right, expit(-x.astype(float))),
+        (got.wrong, expit(x.astype(float))),
+        (got.pull, expit(x.astype(float))),
+    ):
         assert term.dtype == dtype
         np.testing.assert_allclose(term, truth, rtol=1e-6 if dtype == np.float32 else 1e-14)
     assert (got.steepness, got.slope_pull) == (1.0, 0.0)
-    assert all(np.isfinite(term).all() for term in plain_row_terms(np.asarray([1e30, -1e30, 1e4, -1e4], dtype), xp=np))
+    assert all(
+        np.isfinite(term).all()
+        for term in plain_row_terms(np.asarray([1e30, -1e30, 1e4, -1e4], dtype), xp=np)
+    )
 
 
 @pytest.mark.parametrize("b", SLOPES[:4])
@@ -88,7 +108,9 @@ def test_extremes_are_finite_and_in_range(b, dtype):
 
 @pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.partials])
 def test_partials_are_the_derivatives_of_the_loss_in_the_counts(name):
-    read = {"gmn": "g_mean", "f1": "f1", "mcc": "mcc", "balanced_accuracy": "balanced_accuracy"}[name]
+    read = {"gmn": "g_mean", "f1": "f1", "mcc": "mcc", "balanced_accuracy": "balanced_accuracy"}[
+        name
+    ]
     with jax.enable_x64(True):
 
         def loss(tp, tn):
@@ -101,11 +123,22 @@ def test_partials_are_the_derivatives_of_the_loss_in_the_counts(name):
 
 @pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.partials])
 @pytest.mark.parametrize(
-    "counts", [(5, 0, 0, 0), (0, 0, 0, 5), (0, 5, 0, 0), (0, 0, 5, 0), (0, 5, 5, 0), (5, 0, 0, 5), (1e-320, 5, 5, 1e-320)]
+    "counts",
+    [
+        (5, 0, 0, 0),
+        (0, 0, 0, 5),
+        (0, 5, 0, 0),
+        (0, 0, 5, 0),
+        (0, 5, 5, 0),
+        (5, 0, 0, 5),
+        (1e-320, 5, 5, 1e-320),
+    ],
 )
 def test_partials_are_finite_for_any_counts(name, counts):
     with np.errstate(under="ignore"):
-        assert np.isfinite([float(p) for p in LOSSES[name].partials(SoftConfusion(*map(float, counts)))]).all()
+        assert np.isfinite(
+            [float(p) for p in LOSSES[name].partials(SoftConfusion(*map(float, counts)))]
+        ).all()
 
 
 def test_counts_of_both_paths_agree():

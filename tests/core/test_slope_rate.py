@@ -12,7 +12,9 @@ def test_equation_ten(space):
     expected = [0.011, 0.11, 0.5, 0.5, 0.01, 0.01, 0.297, 0.2]
     with space.double():
         np.testing.assert_allclose(
-            space.numpy(slope_rate(space.asarray(rate), space.asarray(e_ratio), **space.options)), expected, rtol=1e-12
+            space.numpy(slope_rate(space.asarray(rate), space.asarray(e_ratio), **space.options)),
+            expected,
+            rtol=1e-12,
         )
 
 

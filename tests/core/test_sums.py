@@ -26,7 +26,8 @@ def in_shards(name, shards, axis=None, xp=np):
     for sums, _ in looks[1:]:
         total = loss.add(total, sums, xp=xp)
     return loss.value(total, xp=xp), [
-        gradient(slopes, y, loss.factors(sums, total, xp=xp)) for (sums, slopes), (_, y, _) in zip(looks, shards, strict=True)
+        gradient(slopes, y, loss.factors(sums, total, xp=xp))
+        for (sums, slopes), (_, y, _) in zip(looks, shards, strict=True)
     ]
 
 
@@ -47,8 +48,15 @@ def test_one_shard_is_the_loss_itself(space, name, weighted, dtype):
         value, gradient = space.numpy(value), space.numpy(gradient)
     assert value.dtype == gradient.dtype == dtype
     arguments = (g.astype(float), y.astype(float), w.astype(float) if weighted else None)
-    np.testing.assert_allclose(value.ravel(), LOSSES[name].value(*arguments), rtol=1e-13 if tight else 1e-5)
-    np.testing.assert_allclose(gradient, LOSSES[name].gradient(*arguments), rtol=1e-11 if tight else 1e-4, atol=1e-18 if tight else 1e-9)
+    np.testing.assert_allclose(
+        value.ravel(), LOSSES[name].value(*arguments), rtol=1e-13 if tight else 1e-5
+    )
+    np.testing.assert_allclose(
+        gradient,
+        LOSSES[name].gradient(*arguments),
+        rtol=1e-11 if tight else 1e-4,
+        atol=1e-18 if tight else 1e-9,
+    )
 
 
 def in_numpy(sums):
@@ -71,14 +79,26 @@ def test_known_values_are_examined_as_any(name, weighted, per_output, few, scale
 
     def value_and_gradient(total, looks, xp):
         slopes_and_factors = [
-            (slopes, [torch.as_tensor(factor) for factor in SUMMED[name].factors(sums, total, xp=xp)]) for sums, slopes in looks
+            (
+                slopes,
+                [torch.as_tensor(factor) for factor in SUMMED[name].factors(sums, total, xp=xp)],
+            )
+            for sums, slopes in looks
         ]
         labels = y.split([len(slopes) for slopes, _ in slopes_and_factors])
-        parts = [gradient(slopes, of_part, factors) for (slopes, factors), of_part in zip(slopes_and_factors, labels, strict=True)]
+        parts = [
+            gradient(slopes, of_part, factors)
+            for (slopes, factors), of_part in zip(slopes_and_factors, labels, strict=True)
+        ]
         return torch.as_tensor(SUMMED[name].value(total, xp=xp)), torch.cat(parts)
 
-    parts = [tuple(None if a is None else a[start:stop] for a in rows) for start, stop in itertools.pairwise(cuts)]
-    found = value_and_gradient(*examine_known(name, parts, few=few, **options), np if few else eager)
+    parts = [
+        tuple(None if a is None else a[start:stop] for a in rows)
+        for start, stop in itertools.pairwise(cuts)
+    ]
+    found = value_and_gradient(
+        *examine_known(name, parts, few=few, **options), np if few else eager
+    )
     sums, slopes = SUMMED[name].examine(*rows, **options)
     expected = value_and_gradient(sums, [(sums, slopes)], eager)
     torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-18)
@@ -102,12 +122,18 @@ def test_the_short_form_serves_a_batch_without_positives():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("cuts", [[30], [2, 3, 59], [6]], ids=["halves", "uneven", "all positives in the first"])
+@pytest.mark.parametrize(
+    "cuts", [[30], [2, 3, 59], [6]], ids=["halves", "uneven", "all positives in the first"]
+)
 def test_shards_equal_the_joined_batch(name, cuts):
     g, y, w = data(seed=1)
-    value, gradients = in_shards(name, list(zip(*(np.split(a, cuts) for a in (g, y, w)), strict=True)))
+    value, gradients = in_shards(
+        name, list(zip(*(np.split(a, cuts) for a in (g, y, w)), strict=True))
+    )
     assert float(value[0]) == pytest.approx(float(LOSSES[name].value(g, y, w)), rel=1e-13)
-    np.testing.assert_allclose(np.concatenate(gradients), LOSSES[name].gradient(g, y, w), rtol=1e-11, atol=1e-18)
+    np.testing.assert_allclose(
+        np.concatenate(gradients), LOSSES[name].gradient(g, y, w), rtol=1e-11, atol=1e-18
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -115,10 +141,16 @@ def test_gmn_shards_are_exact_where_every_positive_is_lost(dtype):
     g = np.asarray([-200.0, -201.0, 1.0, -203.0, -2.0, 0.5], dtype)
     y = np.asarray([1.0, 1.0, 0.0, 1.0, 0.0, 0.0], dtype)
     with np.errstate(under="ignore"):
-        _, gradients = in_shards("gmn", [(g[:1], y[:1], None), (g[1:3], y[1:3], None), (g[3:], y[3:], None)])
+        _, gradients = in_shards(
+            "gmn", [(g[:1], y[:1], None), (g[1:3], y[1:3], None), (g[3:], y[3:], None)]
+        )
         expected = LOSSES["gmn"].gradient(g.astype(float), y.astype(float))
     normal = np.abs(expected) > np.finfo(dtype).smallest_normal
-    np.testing.assert_allclose(np.concatenate(gradients)[normal], expected[normal], rtol=1e-11 if dtype == np.float64 else 1e-4)
+    np.testing.assert_allclose(
+        np.concatenate(gradients)[normal],
+        expected[normal],
+        rtol=1e-11 if dtype == np.float64 else 1e-4,
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -158,7 +190,9 @@ def test_one_loss_per_column(name):
     g, y, w = g.reshape(20, 3), np.tile(data(20)[1][:, None], 3), w.reshape(20, 3)
     value, (gradient,) = in_shards(name, [(g, y, w)], axis=0)
     np.testing.assert_allclose(value[0], LOSSES[name].value(g, y, w, axis=0), rtol=1e-13)
-    np.testing.assert_allclose(gradient, LOSSES[name].gradient(g, y, w, axis=0), rtol=1e-11, atol=1e-18)
+    np.testing.assert_allclose(
+        gradient, LOSSES[name].gradient(g, y, w, axis=0), rtol=1e-11, atol=1e-18
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,14 +27,18 @@ def test_against_mpmath(space, sample):
     with space.double(), np.errstate(under="ignore"):
         g, dx, db = (part.astype(float) for part in evaluate(space, x, b))
     exact_g, exact_dx, exact_db = (
-        np.asarray([float(t[name]) for t in truth]) for name in ("rebalanced_logit", "rebalanced_logit_dx", "rebalanced_logit_db")
+        np.asarray([float(t[name]) for t in truth])
+        for name in ("rebalanced_logit", "rebalanced_logit_dx", "rebalanced_logit_db")
     )
     x, b = x.astype(float), b.astype(float)
     t = np.abs(b * x) + np.log(b)
     assert np.max(np.abs(g - exact_g) / (1 + np.abs(exact_g) + np.log(b))) <= 6 * rounding
     # e^t carries the rounding of t, and t counts only until ∂g/∂x reaches its limits b and 1.
     assert np.max(np.abs(dx - exact_dx) / exact_dx / (1 + np.minimum(t, 40))) <= 6 * rounding
-    assert np.max(np.abs(db - exact_db) / (np.abs(x) * (1 + np.minimum(t, 40)) + (2 + np.log(b)) / b)) <= 6 * rounding
+    assert (
+        np.max(np.abs(db - exact_db) / (np.abs(x) * (1 + np.minimum(t, 40)) + (2 + np.log(b)) / b))
+        <= 6 * rounding
+    )
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)

@@ -51,9 +51,16 @@ def test_a_value_left_out_is_zero_and_a_class_left_out_is_the_first(tmp_path):
     assert list(frame["class"]) == ["no", "yes", "yes", "no", "yes"]
 
 
-@pytest.mark.parametrize(("declared", "left_out"), [("{1,2}", "1"), ("{-1,1}", "-1"), ("{0,1}", "0"), ("{1,0}", "1")])
+@pytest.mark.parametrize(
+    ("declared", "left_out"), [("{1,2}", "1"), ("{-1,1}", "-1"), ("{0,1}", "0"), ("{1,0}", "1")]
+)
 def test_left_out_follows_the_declaration_not_the_spelling(tmp_path, declared, left_out):
-    frame = read_arff(written(tmp_path, f"@relation r\n@attribute x numeric\n@attribute class {declared}\n@data\n{{0 5}}\n"))
+    frame = read_arff(
+        written(
+            tmp_path,
+            f"@relation r\n@attribute x numeric\n@attribute class {declared}\n@data\n{{0 5}}\n",
+        )
+    )
     assert frame["class"].tolist() == [left_out]
 
 
@@ -101,7 +108,10 @@ HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
         ("", "no @attribute lines followed by @data"),
         ("@relation r\n@data\n1\n", "no @attribute lines followed by @data"),
         (HEAD, "no @attribute lines followed by @data"),
-        (HEAD + "@attribute x numeric\n@data\n1,a,2\n", "line 4: a second attribute 'x': rename one of the two"),
+        (
+            HEAD + "@attribute x numeric\n@data\n1,a,2\n",
+            "line 4: a second attribute 'x': rename one of the two",
+        ),
         (HEAD + "@data\n", "no rows after @data"),
         (HEAD + "@data\n1,a,2\n", "line 5: expected 2 values, found '1,a,2'"),
         (HEAD + "@data\n{0 1,1 a\n", "line 5: expected 2 values"),
@@ -113,10 +123,16 @@ HEAD = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n"
         (HEAD + "@data\n{1 'a' 7, 0 1}\n", "line 5: expected 2 values"),
         (HEAD + "@data\n{1 'a' 0 1}\n", "line 5: expected 2 values"),
         (HEAD + "@data\n1,'a',\n", "line 5: expected 2 values"),
-        (HEAD + "@data\nhello,a\n", "'x' is numeric, but: could not convert string to float: 'hello'"),
+        (
+            HEAD + "@data\nhello,a\n",
+            "'x' is numeric, but: could not convert string to float: 'hello'",
+        ),
         (HEAD + "@data\n1,z\n", r"column 'c' has \['z'\], not among \['a', 'b'\]"),
         (HEAD + "@data\n1,'a\n", "line 5: expected 2 values"),
-        ("@relation r\n@attribute x relational\n@data\n1\n", "line 2: cannot read '@attribute x relational'"),
+        (
+            "@relation r\n@attribute x relational\n@data\n1\n",
+            "line 2: cannot read '@attribute x relational'",
+        ),
     ],
 )
 def test_unreadable(tmp_path, text, message):
@@ -124,7 +140,10 @@ def test_unreadable(tmp_path, text, message):
         read_arff(written(tmp_path, text))
 
 
-@pytest.mark.skipif("ASTRALEARN_DATA" not in os.environ, reason="the ARFF files are not here: ASTRALEARN_DATA is not set")
+@pytest.mark.skipif(
+    "ASTRALEARN_DATA" not in os.environ,
+    reason="the ARFF files are not here: ASTRALEARN_DATA is not set",
+)
 @pytest.mark.parametrize("name", ["skin_nonskin", "cod-rna", "ijcnn1", "yeast6"])
 def test_the_papers_files_against_an_independent_reading(name):
     """A second reading that shares nothing with the parser: zeros, then a loop over each row's pairs."""
@@ -137,8 +156,12 @@ def test_the_papers_files_against_an_independent_reading(name):
         if line[0] != "{":
             expected.append(dict(enumerate(line.split(","))))
             continue
-        expected.append({int(pair.split()[0]): pair.split()[1] for pair in line.strip("{}").split(",")})
+        expected.append(
+            {int(pair.split()[0]): pair.split()[1] for pair in line.strip("{}").split(",")}
+        )
     frame = read_arff(path)
     columns = frame.shape[1]
-    np.testing.assert_array_equal(frame.iloc[:, :-1], [[float(row.get(i, 0)) for i in range(columns - 1)] for row in expected])
+    np.testing.assert_array_equal(
+        frame.iloc[:, :-1], [[float(row.get(i, 0)) for i in range(columns - 1)] for row in expected]
+    )
     assert frame.iloc[:, -1].tolist() == [row.get(columns - 1, first) for row in expected]

@@ -7,7 +7,10 @@ from sklearn.datasets import load_digits
 
 from astralearn.datasets import CATALOGUE, MissingFileError, UnreadableError, catalogue, load
 
-needs_data = pytest.mark.skipif("ASTRALEARN_DATA" not in os.environ, reason="the ARFF files are not here: ASTRALEARN_DATA is not set")
+needs_data = pytest.mark.skipif(
+    "ASTRALEARN_DATA" not in os.environ,
+    reason="the ARFF files are not here: ASTRALEARN_DATA is not set",
+)
 
 # The paper's Table 1: IR as printed, n_x, m_tot, m_1.
 TABLE_1 = {
@@ -26,7 +29,9 @@ def test_loaded_problems_equal_table_1_in_every_number(name):
     rows = problem.draw(seed=11)
     y = problem.y[rows]
     negatives = int((y == 0).sum())
-    assert (f"{negatives / y.sum():.2f}", problem.X.shape[1], len(rows), int(y.sum())) == TABLE_1[name]
+    assert (f"{negatives / y.sum():.2f}", problem.X.shape[1], len(rows), int(y.sum())) == TABLE_1[
+        name
+    ]
     assert f"{problem.imbalance_ratio:.2f}" == TABLE_1[name][0]
 
 
@@ -41,7 +46,9 @@ def test_every_other_problem_loads(name):
 @pytest.mark.parametrize("name", TABLE_1)
 def test_the_catalogue_says_table_1(name):
     entry = CATALOGUE[name]
-    assert (f"{entry.imbalance_ratio:.2f}", entry.features, entry.rows, entry.positives) == TABLE_1[name]
+    assert (f"{entry.imbalance_ratio:.2f}", entry.features, entry.rows, entry.positives) == TABLE_1[
+        name
+    ]
 
 
 def test_the_embedded_default_is_five_eights_among_the_other_digits():
@@ -55,13 +62,18 @@ def test_the_embedded_default_is_five_eights_among_the_other_digits():
 
 
 def test_unknown_names_are_answered_with_the_known_ones():
-    with pytest.raises(MissingFileError, match="no such problem: 'skin'; the catalogue has skin-588, skin-4000"):
+    with pytest.raises(
+        MissingFileError, match="no such problem: 'skin'; the catalogue has skin-588, skin-4000"
+    ):
         load("skin")
 
 
 def test_a_problem_of_another_size_is_refused(monkeypatch):
     monkeypatch.setitem(CATALOGUE, "digits", replace(CATALOGUE["digits"], rows=1629))
-    with pytest.raises(UnreadableError, match=r"digits: rows, features and positives must be \(1629, 64, 5\); found \(1628, 64, 5\)"):
+    with pytest.raises(
+        UnreadableError,
+        match=r"digits: rows, features and positives must be \(1629, 64, 5\); found \(1628, 64, 5\)",
+    ):
         load("digits")
 
 

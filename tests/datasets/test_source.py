@@ -24,7 +24,13 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.content, self.breaks, self.break_after, self.knows_ranges, self.status = CONTENT, 0, 100_000, True, 200
+        self.content, self.breaks, self.break_after, self.knows_ranges, self.status = (
+            CONTENT,
+            0,
+            100_000,
+            True,
+            200,
+        )
         self.seconds = 0.0
         self.ranges = []
 
@@ -38,7 +44,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         asked = self.headers.get("Range")
         server.ranges.append(asked)
-        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and server.knows_ranges else 0
+        start = (
+            int(asked.removeprefix("bytes=").rstrip("-")) if asked and server.knows_ranges else 0
+        )
         if server.status != 200 or start >= len(server.content):
             self.send_error(server.status if server.status != 200 else 416)
             return
@@ -113,7 +121,9 @@ download({server.address!r}, Path({str(tmp_path / "file.arff")!r}), {SHA256!r})"
     assert not (tmp_path / "file.arff.part").exists()
 
 
-def test_a_file_that_cannot_be_put_in_place_says_where_else_to_put_the_file(server, tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_put_in_place_says_where_else_to_put_the_file(
+    server, tmp_path, monkeypatch
+):
     def full(part, path):
         raise OSError(28, "No space left on device")
 
@@ -163,7 +173,9 @@ def test_offline_says_which_file_to_put_where(server, tmp_path):
 
 def test_a_cache_that_cannot_be_made_says_where_else_to_put_the_file(server, tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    with pytest.raises(UnavailableError, match=r"(?s)could not download .*cache.*set ASTRALEARN_DATA"):
+    with pytest.raises(
+        UnavailableError, match=r"(?s)could not download .*cache.*set ASTRALEARN_DATA"
+    ):
         fetch("file.arff", server.address, SHA256)
 
 
@@ -177,7 +189,9 @@ def test_order_of_search(server, tmp_path):
 
 def test_a_file_with_other_content_is_refused(server, tmp_path):
     (tmp_path / "data" / "file.arff").write_bytes(b"edited")
-    with pytest.raises(UnreadableError, match=r"data/file.arff is not the catalogue's file.*delete it"):
+    with pytest.raises(
+        UnreadableError, match=r"data/file.arff is not the catalogue's file.*delete it"
+    ):
         fetch("file.arff", server.address, SHA256)
     assert server.ranges == []
 
@@ -188,12 +202,16 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
 
     (tmp_path / "data" / "file.arff").write_bytes(CONTENT)
     monkeypatch.setattr(source, "checksum", closed)
-    with pytest.raises(UnreadableError, match=r"file\.arff cannot be read \(\[Errno 13\] Permission denied"):
+    with pytest.raises(
+        UnreadableError, match=r"file\.arff cannot be read \(\[Errno 13\] Permission denied"
+    ):
         fetch("file.arff", "http://127.0.0.1:1/", SHA256)
 
 
 def test_a_folder_closed_to_us_is_one_without_the_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASTRALEARN_DATA", str(tmp_path / ("x" * 300)))  # asked about it, the system raises, as for a closed folder
+    monkeypatch.setenv(
+        "ASTRALEARN_DATA", str(tmp_path / ("x" * 300))
+    )  # asked about it, the system raises, as for a closed folder
     assert find("file.arff") is None
 
 
@@ -207,7 +225,9 @@ def test_without_a_home_the_variable_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     assert find("file.arff") == tmp_path / "data" / "file.arff"
-    with pytest.raises(UnavailableError, match="there is no home folder to keep files in: set XDG_CACHE_HOME"):
+    with pytest.raises(
+        UnavailableError, match="there is no home folder to keep files in: set XDG_CACHE_HOME"
+    ):
         cache_folder()
 
 
@@ -216,7 +236,9 @@ def test_whoever_waits_for_anothers_download_hears_ctrl_c(tmp_path):
     code = f"from pathlib import Path; from astralearn.datasets import source; source._alone(Path({str(path)!r})).__enter__()"
     with source._alone(path):
         waiting = subprocess.Popen(
-            [sys.executable, "-c", f"print('here', flush=True); {code}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, "-c", f"print('here', flush=True); {code}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         assert waiting.stdout.readline() == b"here\n"
         time.sleep(3)

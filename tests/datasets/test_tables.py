@@ -23,13 +23,17 @@ def test_what_was_written_is_read(tmp_path, ending):
 def test_a_separator_at_the_end_of_rows_moves_no_column(tmp_path, ending, separator):
     path = tmp_path / f"table{ending}"
     path.write_text("fraud,owner,amount\n1,1,2.5,\n0,1,3.5,\n".replace(",", separator))
-    pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"fraud": [1, 0], "owner": [1, 1], "amount": [2.5, 3.5]}))
+    pd.testing.assert_frame_equal(
+        read_table(path), pd.DataFrame({"fraud": [1, 0], "owner": [1, 1], "amount": [2.5, 3.5]})
+    )
 
 
 def test_blanks_after_commas_are_no_part_of_names_and_values(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text('a, "b, c", t\n1, "d, e", x\n2, , y\n')
-    pd.testing.assert_frame_equal(read_table(path), pd.DataFrame({"a": [1, 2], "b, c": ["d, e", None], "t": ["x", "y"]}))
+    pd.testing.assert_frame_equal(
+        read_table(path), pd.DataFrame({"a": [1, 2], "b, c": ["d, e", None], "t": ["x", "y"]})
+    )
 
 
 def test_names_left_blank_are_no_repetition(tmp_path):
@@ -51,7 +55,10 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
 
     (tmp_path / "a.parquet").touch()
     monkeypatch.setitem(tables.READERS, ".parquet", missing)
-    with pytest.raises(UnreadableError, match=r"a.parquet: reading Parquet needs pyarrow: pip install 'astralearn\[parquet\]'"):
+    with pytest.raises(
+        UnreadableError,
+        match=r"a.parquet: reading Parquet needs pyarrow: pip install 'astralearn\[parquet\]'",
+    ):
         read_table(tmp_path / "a.parquet")
 
 
@@ -71,7 +78,11 @@ def test_no_such_file(tmp_path):
         ("a.csv", b"a,b\n", "has no rows"),
         ("a.csv", b'a,b\n1,2\n"1,2\n', "cannot be read: "),
         ("a.csv", b"name,t\nM\xfcller,1\n", "is not UTF-8 text: save it as UTF-8"),
-        ("a.csv", b"a,b\n1,2,3\n4,5,6\n", r"rows of more values than its header has names \(2\): name every column"),
+        (
+            "a.csv",
+            b"a,b\n1,2,3\n4,5,6\n",
+            r"rows of more values than its header has names \(2\): name every column",
+        ),
         ("a.csv", b"a,b\n1,2,\n4,5,6\n", r"rows of more values than its header has names \(2\)"),
         ("a.csv", b"y,x,y\n1,2,3\n", "has a second column 'y': rename one of the two"),
         ("a.csv", b"NA,x,NA\n1,2,3\n", "has a second column 'NA'"),
@@ -82,7 +93,11 @@ def test_no_such_file(tmp_path):
         ("a.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "cannot be read: "),
         ("a.parquet", b"not parquet", "cannot be read: "),
         ("a.arff", b"not arff", "not ARFF"),
-        ("a.arff", b"@relation r\n@attribute a {n\xe9,n\xe8}\n@data\nn\xe9\n", "is not UTF-8 text: save it as UTF-8"),
+        (
+            "a.arff",
+            b"@relation r\n@attribute a {n\xe9,n\xe8}\n@data\nn\xe9\n",
+            "is not UTF-8 text: save it as UTF-8",
+        ),
         ("a.xlsx", b"", "unknown ending; known are .csv"),
     ],
 )

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-from astralearn.engine.network import Architecture, backward, forward, initialise, penalised, unflatten
+from astralearn.engine.network import (
+    Architecture,
+    backward,
+    forward,
+    initialise,
+    penalised,
+    unflatten,
+)
 
 
 @pytest.mark.parametrize("hidden", [(), (3,), (5, 4), (2, 3, 2)])

@@ -29,14 +29,24 @@ def test_with_costs_gmn_is_a_weighted_geometric_mean(share):
     tn, tp, one, zero = jnp.full(1, 70.0), jnp.full(1, 2.0), jnp.ones((1, 1)), jnp.zeros(1)
     negatives = Sums(jnp.full(1, 90.0), 90 - tn, zero, zero, tn, one, zero, None)
     positives = Sums(jnp.full(1, 6.0), 6 - tp, zero, zero, tp, one, zero, None)
-    (by_negatives, _), (by_positives, _) = gradients(negatives, positives, "gmn", jnp.asarray(share))
+    (by_negatives, _), (by_positives, _) = gradients(
+        negatives, positives, "gmn", jnp.asarray(share)
+    )
     of_tn, of_tp = jax.grad(weighted_g_mean, argnums=(0, 1))(tn, tp)
     np.testing.assert_allclose(by_positives[0] / by_negatives[0], of_tp / of_tn, rtol=1e-5)
 
 
 ROWS = {  # features and weights of many rows, and how far their sums may be off
-    "all different": (lambda rng, shape: rng.normal(size=shape), lambda rng, n: rng.uniform(0.5, 2, n), 5e-6),
-    "much the same": (lambda rng, shape: rng.random(shape) < 0.01, lambda rng, n: np.full(n, 0.1), 1e-4),
+    "all different": (
+        lambda rng, shape: rng.normal(size=shape),
+        lambda rng, n: rng.uniform(0.5, 2, n),
+        5e-6,
+    ),
+    "much the same": (
+        lambda rng, shape: rng.random(shape) < 0.01,
+        lambda rng, n: np.full(n, 0.1),
+        1e-4,
+    ),
 }
 
 
@@ -54,10 +64,16 @@ def test_sums_over_a_whole_chunk_keep_their_digits(kind, n_networks, thorough):
 
     def sums(dtype):
         rows = ClassRows(features.astype(dtype), weight.astype(dtype), None)
-        look = functools.partial(class_sums, architecture=architecture, positive=False, loss="bce", valued=True)
+        look = functools.partial(
+            class_sums, architecture=architecture, positive=False, loss="bce", valued=True
+        )
         with jax.enable_x64(dtype == np.float64):
-            return jax.jit(look, compiler_options=compile_options(thorough))(parameters.astype(dtype), slope.astype(dtype), rows)
+            return jax.jit(look, compiler_options=compile_options(thorough))(
+                parameters.astype(dtype), slope.astype(dtype), rows
+            )
 
     exact, single = sums(np.float64), sums(np.float32)
     for name in ("total", "wrong", "of_loss", "right"):
-        np.testing.assert_allclose(getattr(single, name), getattr(exact, name), rtol=bound, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(single, name), getattr(exact, name), rtol=bound, err_msg=name
+        )

@@ -26,15 +26,30 @@ def fold(n=150, positives=9, seed=0, dtype=np.float64, features=FEATURES):
     y[:positives] = 1
     X = rng.normal(size=(n, features)) + 1.5 * y[:, None]
     order = rng.permutation(n)
-    return Fold(X[order].astype(dtype), y[order], rng.uniform(0.2, 2, n), View(np.zeros(features), np.ones(features)))
+    return Fold(
+        X[order].astype(dtype),
+        y[order],
+        rng.uniform(0.2, 2, n),
+        View(np.zeros(features), np.ones(features)),
+    )
 
 
 def stack(n_networks=3, dtype=np.float64, hidden=(3,), folds=None, validation=None, **extra):
     architecture = Architecture(FEATURES, hidden)
     folds = folds or [fold(dtype=dtype)]
-    parameters = np.stack([initialise(architecture, np.random.default_rng([7, k]), dtype) for k in range(n_networks)])
+    parameters = np.stack(
+        [initialise(architecture, np.random.default_rng([7, k]), dtype) for k in range(n_networks)]
+    )
     fold_of = [0] * n_networks if len(folds) == 1 else list(range(n_networks))
-    return Stack(architecture, folds, fold_of, parameters, np.full(n_networks, 7.396), validation=validation, **extra)
+    return Stack(
+        architecture,
+        folds,
+        fold_of,
+        parameters,
+        np.full(n_networks, 7.396),
+        validation=validation,
+        **extra,
+    )
 
 
 def close(a, b, rtol):
@@ -58,7 +73,15 @@ def test_agrees_with_pytorch_after_200_epochs(loss, astra, dtype):
     for k in range(2):
         f = s.folds[0]
         parameters, slope = torch_reference.train(
-            s.architecture, f.X, f.y, f.weight, s.parameters[k], 7.396, loss=loss, astra=astra, epochs=200
+            s.architecture,
+            f.X,
+            f.y,
+            f.weight,
+            s.parameters[k],
+            7.396,
+            loss=loss,
+            astra=astra,
+            epochs=200,
         )
         np.testing.assert_allclose(trained.parameters[k], parameters, atol=tolerance)
         if astra:
@@ -71,8 +94,16 @@ def test_any_depth_agrees_with_pytorch(hidden):
     f = s.folds[0]
     trained = train(s, Settings(loss="gmn", epochs=50, learning_rate=0.01))
     for k in range(2):
-        options = {"loss": "gmn", "astra": True, "epochs": 50, "learning_rate": 0.01, "alpha": s.alpha[k]}
-        parameters, _ = torch_reference.train(s.architecture, f.X, f.y, f.weight, s.parameters[k], 7.396, **options)
+        options = {
+            "loss": "gmn",
+            "astra": True,
+            "epochs": 50,
+            "learning_rate": 0.01,
+            "alpha": s.alpha[k],
+        }
+        parameters, _ = torch_reference.train(
+            s.architecture, f.X, f.y, f.weight, s.parameters[k], 7.396, **options
+        )
         np.testing.assert_allclose(trained.parameters[k], parameters, atol=1e-10)
 
 
@@ -85,7 +116,11 @@ def test_chunks_change_only_rounding(loss):
 
 @pytest.mark.parametrize("loss", ["bce", "gmn", "root_gmn"])
 def test_group_size_changes_only_rounding(loss):
-    s = stack(4, folds=[fold(seed=k, n=140 + k) for k in range(4)], validation=[fold(seed=10 + k, n=60) for k in range(4)])
+    s = stack(
+        4,
+        folds=[fold(seed=k, n=140 + k) for k in range(4)],
+        validation=[fold(seed=10 + k, n=60) for k in range(4)],
+    )
     settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5)
     alone, together = train(s, settings, group=1), train(s, settings, group=3)
     close(alone, together, 1e-9)
@@ -93,7 +128,8 @@ def test_group_size_changes_only_rounding(loss):
 
 
 @pytest.mark.parametrize(
-    ("loss", "sam", "hidden"), [("bce", "off", (3,)), ("gmn", "off", ()), ("gmn", "off", (4, 3)), ("gmn", "positives", (3,))]
+    ("loss", "sam", "hidden"),
+    [("bce", "off", (3,)), ("gmn", "off", ()), ("gmn", "off", (4, 3)), ("gmn", "positives", (3,))],
 )
 def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
     whole, rng = fold(300, 20), np.random.default_rng(3)
@@ -103,9 +139,15 @@ def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
         view = View(rng.normal(size=FEATURES), rng.uniform(0.5, 2, FEATURES))
         folds.append(dataclasses.replace(whole, weight=whole.weight * (role == 0), view=view))
         validation.append(dataclasses.replace(whole, weight=whole.weight * (role == 1), view=view))
-    together = stack(4, folds=folds, validation=validation, hidden=hidden, alpha=np.geomspace(0.01, 1, 4))
+    together = stack(
+        4, folds=folds, validation=validation, hidden=hidden, alpha=np.geomspace(0.01, 1, 4)
+    )
     apart = dataclasses.replace(
-        together, **{name: [dataclasses.replace(f, X=f.X.copy()) for f in getattr(together, name)] for name in ("folds", "validation")}
+        together,
+        **{
+            name: [dataclasses.replace(f, X=f.X.copy()) for f in getattr(together, name)]
+            for name in ("folds", "validation")
+        },
     )
     settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5, sam=sam, sam_radius=0.05)
     one, other = train(together, settings), train(apart, settings, group=1)
@@ -157,7 +199,9 @@ def test_validation_is_watched_but_not_learned_from():
     settings = Settings(epochs=50, records=10)
     a, b = train(watched, settings), train(stack(1), settings)
     close(a, b, 1e-12)
-    assert {"val_loss", "val_fnr", "val_g_mean", "val_mcc", "val_e_ratio", "val_fpr"} <= set(a.history[0])
+    assert {"val_loss", "val_fnr", "val_g_mean", "val_mcc", "val_e_ratio", "val_fpr"} <= set(
+        a.history[0]
+    )
     assert not any(name.startswith("val_") for name in b.history[0])
 
 
@@ -171,7 +215,9 @@ def test_history_is_what_the_core_counts():
         x = predict_logits(s.parameters, s.architecture, f.X, f.view)[0]
         counts = soft_confusion(rebalanced_logit(x, 7.396), f.y, f.weight)
         for name in ("fnr", "fpr", "g_mean", "mcc", "e_ratio"):
-            assert history[prefix + name][0] == pytest.approx(float(getattr(counts, name)), rel=1e-9)
+            assert history[prefix + name][0] == pytest.approx(
+                float(getattr(counts, name)), rel=1e-9
+            )
         assert history[prefix + "loss"][0] == pytest.approx(1 - float(counts.g_mean), rel=1e-9)
     assert history["epoch"].tolist() == [0]
     assert history["slope"][0] == pytest.approx(7.396)
@@ -193,14 +239,21 @@ def test_a_history_has_the_first_epoch_and_every_tenth_or_200(epochs, n):
 
 
 def test_slow_epochs_are_recorded_one_by_one():
-    history = train(stack(1, folds=[fold(600_000)], dtype=np.float32), Settings(epochs=3)).history[0]
+    history = train(stack(1, folds=[fold(600_000)], dtype=np.float32), Settings(epochs=3)).history[
+        0
+    ]
     assert history["epoch"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("selection", "sign"), [("fnr", 1), ("g_mean", -1), ("mcc", -1)])
 def test_selection_keeps_the_best_epoch_after_the_burn_in(selection, sign):
     s = stack(1, validation=[fold(seed=5)])
-    trained = train(s, Settings(loss="bce", epochs=120, selection=selection, burn_in=30, records=120, learning_rate=0.01))
+    trained = train(
+        s,
+        Settings(
+            loss="bce", epochs=120, selection=selection, burn_in=30, records=120, learning_rate=0.01
+        ),
+    )
     scores = sign * trained.history[0][f"val_{selection}"]
     expected = 30 + int(np.argmin(scores[30:]))
     assert trained.chosen_epoch.tolist() == [expected]
@@ -232,11 +285,16 @@ def test_each_slope_stays_below_its_limit(solver, highest):
 def test_every_positive_lost_still_gives_a_gradient():
     f = fold(dtype=np.float32)
     s = stack(1, np.float32, hidden=(), folds=[f])
-    lost = dataclasses.replace(s, parameters=np.asarray([[0, 0, 0, 0, -13.0]], np.float32))  # g near -95: σ(g) is 0 in float32
+    lost = dataclasses.replace(
+        s, parameters=np.asarray([[0, 0, 0, 0, -13.0]], np.float32)
+    )  # g near -95: σ(g) is 0 in float32
     trained = train(lost, Settings(loss="gmn", epochs=1))
     assert np.isfinite(trained.parameters).all()
     assert trained.states[0].mean[-2] < 0  # the gradient that Adam saw raises the bias
-    further = train(dataclasses.replace(lost, parameters=np.asarray([[0, 0, 0, 0, -1e4]], np.float32)), Settings(loss="gmn", epochs=5))
+    further = train(
+        dataclasses.replace(lost, parameters=np.asarray([[0, 0, 0, 0, -1e4]], np.float32)),
+        Settings(loss="gmn", epochs=5),
+    )
     assert np.isfinite(further.parameters).all()
 
 
@@ -253,7 +311,9 @@ def test_sharpness_aware_step_is_the_gradient_at_the_perturbed_weights():
 
 def test_sharpness_aware_step_at_a_zero_gradient_is_finite():
     s = stack(1, hidden=())
-    flat = dataclasses.replace(s, folds=[dataclasses.replace(s.folds[0], X=np.zeros_like(s.folds[0].X))])
+    flat = dataclasses.replace(
+        s, folds=[dataclasses.replace(s.folds[0], X=np.zeros_like(s.folds[0].X))]
+    )
     assert np.isfinite(train(flat, Settings(epochs=3, sam="all", sam_radius=0.1)).parameters).all()
 
 
@@ -265,7 +325,12 @@ def test_time_limit_ends_training_between_segments():
 
 def test_an_error_in_one_thread_reaches_the_caller():
     with pytest.raises(RuntimeError, match="no more"):
-        train(stack(4), Settings(epochs=1000), n_jobs=2, progress=lambda p: (_ for _ in ()).throw(RuntimeError("no more")))
+        train(
+            stack(4),
+            Settings(epochs=1000),
+            n_jobs=2,
+            progress=lambda p: (_ for _ in ()).throw(RuntimeError("no more")),
+        )
 
 
 def test_progress_is_told_every_segment():
@@ -296,7 +361,9 @@ def test_groups_depend_on_the_data_alone(fold_of, rows, sizes):
 
 def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
     traced, original = [], epoch.epoch
-    monkeypatch.setattr(epoch, "epoch", lambda *arguments: traced.append(arguments) or original(*arguments))
+    monkeypatch.setattr(
+        epoch, "epoch", lambda *arguments: traced.append(arguments) or original(*arguments)
+    )
     s = stack(3, folds=[fold(171)], hidden=(5,))
     with compiling(s, Settings(epochs=20)):
         pass
@@ -348,10 +415,19 @@ def test_a_history_goes_on_counting(solver):
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("numpy_dtype_promotion", "strict"), ("numpy_rank_promotion", "raise"), ("transfer_guard", "disallow"), ("enable_x64", True)],
+    [
+        ("numpy_dtype_promotion", "strict"),
+        ("numpy_rank_promotion", "raise"),
+        ("transfer_guard", "disallow"),
+        ("enable_x64", True),
+    ],
 )
 def test_what_the_caller_has_set_in_jax_changes_nothing(name, value, solver):
-    s, settings, before = stack(2, np.float32), Settings(epochs=3, solver=solver), getattr(jax.config, f"jax_{name}")
+    s, settings, before = (
+        stack(2, np.float32),
+        Settings(epochs=3, solver=solver),
+        getattr(jax.config, f"jax_{name}"),
+    )
     expected = train(s, settings)
     jax.config.update(f"jax_{name}", value)
     try:

@@ -33,7 +33,12 @@ def test_the_last_input_is_the_mahalanobis_distance_from_the_majority():
     covariance = np.cov(u.T, bias=True)
     covariance = (1 - shrink) * covariance + shrink * np.trace(covariance) / 3 * np.eye(3)
     inverse = np.linalg.inv(covariance)
-    expected = np.array([mahalanobis((x - view.mean[:-1]) / view.scale[:-1], u.mean(axis=0), inverse) for x in some.X])
+    expected = np.array(
+        [
+            mahalanobis((x - view.mean[:-1]) / view.scale[:-1], u.mean(axis=0), inverse)
+            for x in some.X
+        ]
+    )
     found = view.inputs(some.X)[-1]
     np.testing.assert_allclose(found * view.scale[-1] + view.mean[-1], expected, rtol=1e-9)
     assert found.mean() == pytest.approx(0, abs=1e-9)
@@ -52,27 +57,37 @@ def test_features_are_taken_within_the_limit_also_for_the_distance():
     majority = u[~some.positive]
     np.testing.assert_allclose(view.centre, majority.mean(axis=0), rtol=1e-9)
     shrink = 4 / (len(majority) + 4)
-    covariance = (1 - shrink) * np.cov(majority.T, bias=True) + shrink * np.trace(np.cov(majority.T, bias=True)) / 3 * np.eye(3)
+    covariance = (1 - shrink) * np.cov(majority.T, bias=True) + shrink * np.trace(
+        np.cov(majority.T, bias=True)
+    ) / 3 * np.eye(3)
     expected = [mahalanobis(x, majority.mean(axis=0), np.linalg.inv(covariance)) for x in u]
     np.testing.assert_allclose(inputs[-1] * view.scale[-1] + view.mean[-1], expected, rtol=1e-9)
 
 
 def test_nothing_is_clipped_that_is_not_scaled():
-    assert prepare(rows(), None, standardize=False, clip=2.0, distance=False).train.view.limit == FAR
+    assert (
+        prepare(rows(), None, standardize=False, clip=2.0, distance=False).train.view.limit == FAR
+    )
 
 
 def test_a_weight_of_two_is_a_row_given_twice():
     some = rows()
     twice = some.weight + (np.arange(400) % 3 == 0)
     again = np.repeat(np.arange(400), twice.astype(int))
-    weighted = prepare(Rows(some.X, some.positive, twice), None, standardize=True, clip=None, distance=True).train.view
-    repeated = prepare(some.take(again), None, standardize=True, clip=None, distance=True).train.view
+    weighted = prepare(
+        Rows(some.X, some.positive, twice), None, standardize=True, clip=None, distance=True
+    ).train.view
+    repeated = prepare(
+        some.take(again), None, standardize=True, clip=None, distance=True
+    ).train.view
     for one, other in zip(weighted, repeated, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("case", ["constant", "copied", "one row", "huge", "more features than rows"])
+@pytest.mark.parametrize(
+    "case", ["constant", "copied", "one row", "huge", "more features than rows"]
+)
 def test_finite_whatever_the_majority_is(case, dtype):
     some = rows(dtype=dtype)
     X = some.X.copy()
@@ -94,7 +109,16 @@ def test_finite_whatever_the_majority_is(case, dtype):
 
 def test_left_out_of_very_wide_data():
     X = RNG.normal(size=(20, MOST_FEATURES + 1))
-    assert prepare(Rows(X, np.arange(20) < 3, np.ones(20)), None, standardize=True, clip=None, distance=True).train.view.root is None
+    assert (
+        prepare(
+            Rows(X, np.arange(20) < 3, np.ones(20)),
+            None,
+            standardize=True,
+            clip=None,
+            distance=True,
+        ).train.view.root
+        is None
+    )
 
 
 def test_blocks_do_not_show(monkeypatch):

@@ -5,7 +5,17 @@ import keras
 import numpy as np
 import pytest
 
-from astralearn.keras import ASTra, BalancedAccuracyLoss, ERatio, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SlopeRate, SlopeRateOptimizer
+from astralearn.keras import (
+    ASTra,
+    BalancedAccuracyLoss,
+    ERatio,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    SlopeRate,
+    SlopeRateOptimizer,
+)
 
 N = 60
 Y = np.zeros(N, "float32")
@@ -19,8 +29,21 @@ def trained(distribution, loss, epochs=1):
     try:
         keras.utils.set_random_seed(0)
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1), ASTra()])
-        model.compile(SlopeRateOptimizer(keras.optimizers.SGD(1.0), 0.3), loss=loss(), weighted_metrics=[ERatio()])
-        history = model.fit(X, Y, sample_weight=W, batch_size=N, epochs=epochs, shuffle=False, verbose=0, callbacks=[SlopeRate()])
+        model.compile(
+            SlopeRateOptimizer(keras.optimizers.SGD(1.0), 0.3),
+            loss=loss(),
+            weighted_metrics=[ERatio()],
+        )
+        history = model.fit(
+            X,
+            Y,
+            sample_weight=W,
+            batch_size=N,
+            epochs=epochs,
+            shuffle=False,
+            verbose=0,
+            callbacks=[SlopeRate()],
+        )
         return model.get_weights(), history.history
     finally:
         keras.distribution.set_distribution(None)
@@ -30,7 +53,9 @@ def trained(distribution, loss, epochs=1):
 def test_steps_of_sgd_are_those_of_the_joined_batch(loss):
     assert len(jax.devices()) == 2
     expected, history = trained(None, loss, 2)
-    found, parallel_history = trained(keras.distribution.DataParallel(devices=keras.distribution.list_devices()), loss, 2)
+    found, parallel_history = trained(
+        keras.distribution.DataParallel(devices=keras.distribution.list_devices()), loss, 2
+    )
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     for name, values in history.items():

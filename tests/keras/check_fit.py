@@ -7,7 +7,17 @@ from astralearn.engine.network import Architecture, initialise, unflatten
 from astralearn.engine.rows import Fold
 from astralearn.engine.training import Settings, Stack, train
 from astralearn.engine.view import View
-from astralearn.keras import ASTra, BestAfterBurnIn, ERatio, GMNLoss, SlopeRate, SlopeRateOptimizer, SoftFNR, SoftGMean, SoftMCC
+from astralearn.keras import (
+    ASTra,
+    BestAfterBurnIn,
+    ERatio,
+    GMNLoss,
+    SlopeRate,
+    SlopeRateOptimizer,
+    SoftFNR,
+    SoftGMean,
+    SoftMCC,
+)
 from keras_backend import BACKEND
 
 FEATURES, HIDDEN = 4, 3
@@ -25,7 +35,12 @@ def data(n=150, positives=9, seed=0):
 
 def network(parameters=None, **astra):
     """The paper's network; parameters: a vector of the engine's."""
-    layers = [keras.layers.Dense(HIDDEN), keras.layers.LeakyReLU(0.3), keras.layers.Dense(1), ASTra(**astra)]
+    layers = [
+        keras.layers.Dense(HIDDEN),
+        keras.layers.LeakyReLU(0.3),
+        keras.layers.Dense(1),
+        ASTra(**astra),
+    ]
     model = keras.Sequential([keras.Input((FEATURES,)), *layers])
     if parameters is not None:
         hidden, out = unflatten(parameters, Architecture(FEATURES, (HIDDEN,)))
@@ -38,7 +53,10 @@ def engine(X, y, weight, **settings):
     architecture = Architecture(FEATURES, (HIDDEN,))
     start = initialise(architecture, np.random.default_rng(7))
     fold = Fold(X, y, weight, View(np.zeros(FEATURES, "float32"), np.ones(FEATURES, "float32")))
-    trained = train(Stack(architecture, [fold], [0], start[None], np.full(1, SLOPE, "float32")), Settings(loss="gmn", **settings))
+    trained = train(
+        Stack(architecture, [fold], [0], start[None], np.full(1, SLOPE, "float32")),
+        Settings(loss="gmn", **settings),
+    )
     return start, trained
 
 
@@ -55,7 +73,9 @@ def rate_of(model):
 
 
 def fit(model, *arguments, batch_size=150, epochs=1, **options):
-    return model.fit(*arguments, batch_size=batch_size, epochs=epochs, verbose=0, shuffle=False, **options)
+    return model.fit(
+        *arguments, batch_size=batch_size, epochs=epochs, verbose=0, shuffle=False, **options
+    )
 
 
 def test_fit_reaches_the_engines_numbers():
@@ -65,11 +85,20 @@ def test_fit_reaches_the_engines_numbers():
     model = network(start)
     model.compile(adam(slope_rate=0.05), loss=GMNLoss(), weighted_metrics=[SoftFNR()])
     history = fit(model, X, y, sample_weight=w, epochs=100)
-    found = np.concatenate([np.concatenate([k.T, b[:, None]], axis=1).ravel() for k, b in (model.layers[i].get_weights() for i in (0, 2))])
+    found = np.concatenate(
+        [
+            np.concatenate([k.T, b[:, None]], axis=1).ravel()
+            for k, b in (model.layers[i].get_weights() for i in (0, 2))
+        ]
+    )
     np.testing.assert_allclose(found, trained.parameters[0], rtol=1e-3, atol=2e-4)
     assert slope_of(model) == pytest.approx(float(trained.slope[0]), rel=1e-4)
-    assert history.history["loss"][-1] == pytest.approx(float(trained.history[0]["loss"][-1]), rel=1e-3)
-    assert history.history["soft_fnr"][-1] == pytest.approx(float(trained.history[0]["fnr"][-1]), rel=1e-3)
+    assert history.history["loss"][-1] == pytest.approx(
+        float(trained.history[0]["loss"][-1]), rel=1e-3
+    )
+    assert history.history["soft_fnr"][-1] == pytest.approx(
+        float(trained.history[0]["fnr"][-1]), rel=1e-3
+    )
 
 
 def test_slope_rate_follows_the_engines_an_epoch_behind():
@@ -80,21 +109,32 @@ def test_slope_rate_follows_the_engines_an_epoch_behind():
     model.compile(adam(), loss=GMNLoss(), weighted_metrics=[ERatio()])
     history = fit(model, X, y, sample_weight=w, epochs=60, callbacks=[SlopeRate()])
     rate = 0.01
-    for e_ratio, logged in zip(history.history["e_ratio"], history.history["slope_rate"], strict=True):
+    for e_ratio, logged in zip(
+        history.history["e_ratio"], history.history["slope_rate"], strict=True
+    ):
         rate = float(slope_rate(rate, e_ratio))
         assert logged == pytest.approx(rate, rel=1e-5)
     assert rate_of(model) == pytest.approx(rate, rel=1e-5)
     assert slope_of(model) == pytest.approx(float(trained.slope[0]), rel=0.02)
-    assert history.history["loss"][-1] == pytest.approx(float(trained.history[0]["loss"][-1]), rel=0.02)
+    assert history.history["loss"][-1] == pytest.approx(
+        float(trained.history[0]["loss"][-1]), rel=0.02
+    )
 
 
 @pytest.mark.parametrize("how", ["sample_weight", "class_weight"])
 def test_a_doubled_weight_in_fit_is_a_duplicated_row(how):
     X, y, _ = data()
-    doubled = np.where(y == 1, 2.0, 1.0) if how == "class_weight" else np.where(np.arange(150) % 3 == 0, 2.0, 1.0)
+    doubled = (
+        np.where(y == 1, 2.0, 1.0)
+        if how == "class_weight"
+        else np.where(np.arange(150) % 3 == 0, 2.0, 1.0)
+    )
     again = np.repeat(np.arange(150), doubled.astype(int))
     weights = []
-    for rows, options in ((np.arange(150), {how: {0: 1.0, 1: 2.0} if how == "class_weight" else doubled}), (again, {})):
+    for rows, options in (
+        (np.arange(150), {how: {0: 1.0, 1: 2.0} if how == "class_weight" else doubled}),
+        (again, {}),
+    ):
         model = network(initialise(Architecture(FEATURES, (HIDDEN,)), np.random.default_rng(7)))
         model.compile(SlopeRateOptimizer(keras.optimizers.SGD(0.5), 0.5), loss=GMNLoss())
         fit(model, X[rows], y[rows], batch_size=1000, epochs=5, **options)
@@ -114,11 +154,20 @@ def test_batches_without_positives_train_on():
 def test_masks_count_in_fit_and_evaluate():
     """Nothing is learned, so that both see the same logits. In fit() JAX shows metrics no mask, Keras's own metrics neither."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20, 7, 3)).astype("float32"), (rng.random((20, 7, 1)) < 0.2).astype("float32")
+    X, y = (
+        rng.normal(size=(20, 7, 3)).astype("float32"),
+        (rng.random((20, 7, 1)) < 0.2).astype("float32"),
+    )
     X[:, 4:] = 0
-    model = keras.Sequential([keras.Input((7, 3)), keras.layers.Masking(), keras.layers.Dense(1), ASTra()])
+    model = keras.Sequential(
+        [keras.Input((7, 3)), keras.layers.Masking(), keras.layers.Dense(1), ASTra()]
+    )
     model.compile(keras.optimizers.SGD(0.0), loss=GMNLoss(), metrics=[SoftGMean()])
-    g_mean = float(soft_confusion(model.predict(X, verbose=0)[:, :4].astype("float64"), y[:, :4].astype("float64")).g_mean)
+    g_mean = float(
+        soft_confusion(
+            model.predict(X, verbose=0)[:, :4].astype("float64"), y[:, :4].astype("float64")
+        ).g_mean
+    )
     fitted = fit(model, X, y, batch_size=20).history
     evaluated = model.evaluate(X, y, batch_size=20, verbose=0, return_dict=True)
     assert fitted["loss"][0] == pytest.approx(1 - g_mean, rel=1e-5)
@@ -135,16 +184,22 @@ def test_compiled_or_not(jit_compile):
     X, y, w = data(60)
     X *= 4  # some logits far below 0, where compilers have lost expm1
     model = keras.Sequential([keras.Input((FEATURES,)), keras.layers.Dense(1), ASTra(0.05)])
-    model.layers[0].set_weights([np.linspace(-1, 1, FEATURES, dtype="float32")[:, None], np.asarray([-1.0], "float32")])
+    model.layers[0].set_weights(
+        [np.linspace(-1, 1, FEATURES, dtype="float32")[:, None], np.asarray([-1.0], "float32")]
+    )
     kernel, bias, beta = (weight.astype("float64") for weight in model.get_weights())
     model.compile(keras.optimizers.SGD(1.0), loss=GMNLoss(), jit_compile=jit_compile)
     fit(model, X, y, sample_weight=w)
 
     def g_mean(kernel, bias, beta):
         g = rebalanced_logit(X.astype("float64") @ kernel + bias, slope_from_raw(beta))
-        return float(soft_confusion(g, y[:, None].astype("float64"), w[:, None].astype("float64")).g_mean)
+        return float(
+            soft_confusion(g, y[:, None].astype("float64"), w[:, None].astype("float64")).g_mean
+        )
 
-    for k, (before, after) in enumerate(zip((kernel, bias, beta), model.get_weights(), strict=True)):
+    for k, (before, after) in enumerate(
+        zip((kernel, bias, beta), model.get_weights(), strict=True)
+    ):
         step = np.zeros_like(before)
         for i in np.ndindex(before.shape):
             moved = [[part.copy() for part in (kernel, bias, beta)] for _ in range(2)]
@@ -154,7 +209,9 @@ def test_compiled_or_not(jit_compile):
         np.testing.assert_allclose(after - before, step, rtol=1e-3, atol=1e-5)
     predicted = model.predict(X, verbose=0)
     kernel, bias, beta = (weight.astype("float64") for weight in model.get_weights())
-    np.testing.assert_allclose(predicted, rebalanced_logit(X @ kernel + bias, slope_from_raw(beta)), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        predicted, rebalanced_logit(X @ kernel + bias, slope_from_raw(beta)), rtol=1e-4, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
@@ -165,12 +222,17 @@ def test_mixed_precision_stays_finite(policy):
         model = network()
     finally:
         keras.config.set_dtype_policy("float32")
-    assert (model.layers[0].compute_dtype, model.layers[-1].compute_dtype) == (policy.removeprefix("mixed_"), "float32")
+    assert (model.layers[0].compute_dtype, model.layers[-1].compute_dtype) == (
+        policy.removeprefix("mixed_"),
+        "float32",
+    )
     model.compile(adam(1e-2), loss=GMNLoss(), metrics=[ERatio()])
     # Keras decides on the scaling of the loss by the model's policy, and this model is a Sequential of layers with theirs.
     model.dtype_policy = keras.DTypePolicy(policy)
     model.compile(adam(1e-2), loss=GMNLoss(), metrics=[ERatio(), SoftGMean()])
-    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer) == (policy == "mixed_float16")
+    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer) == (
+        policy == "mixed_float16"
+    )
     history = fit(model, X, y, sample_weight=w, epochs=30, callbacks=[SlopeRate()])
     assert all(np.isfinite(value).all() for value in history.history.values())
     assert history.history["loss"][-1] < 0.9 * history.history["loss"][0]
@@ -190,11 +252,18 @@ def dtypes(request):
 
 @pytest.mark.parametrize(
     ("dtypes", "of_layer"),
-    [(("float64", "float32"), None), (("float32", "float64"), None), (("float32", "float32"), "float64"), (("float64", "float64"), None)],
+    [
+        (("float64", "float32"), None),
+        (("float32", "float64"), None),
+        (("float32", "float32"), "float64"),
+        (("float64", "float64"), None),
+    ],
     indirect=["dtypes"],
 )
 @pytest.mark.usefixtures("dtypes", "few")
-@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")  # JAX, which then computes in float32
+@pytest.mark.filterwarnings(
+    "ignore:Explicitly requested dtype"
+)  # JAX, which then computes in float32
 def test_slopes_of_another_dtype_than_floatx_are_trained(of_layer):
     X, y, _ = data()
     model = network(dtype=of_layer)
@@ -215,7 +284,20 @@ def test_labels_that_are_none_make_the_loss_nan_or_raise():
         assert np.isnan(fit(model, X, 2 * y - 1).history["loss"]).all()
 
 
-OPTIMIZERS = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor"]
+OPTIMIZERS = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "Adamax",
+    "Nadam",
+    "Ftrl",
+    "Lion",
+    "Lamb",
+    "Adafactor",
+]
 
 
 def exact_adam(start, gradients, rate):
@@ -230,21 +312,32 @@ def exact_adam(start, gradients, rate):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_any_optimizer_trains_the_weights_and_adam_the_slope(name):
     """Each group moves as under its optimizer alone, at its own rate."""
-    factors, gradients = (1.0, -0.5, 3.0), [np.asarray([[0.3, -0.2]], "float32"), np.asarray([0.5], "float32")]
+    factors, gradients = (
+        (1.0, -0.5, 3.0),
+        [np.asarray([[0.3, -0.2]], "float32"), np.asarray([0.5], "float32")],
+    )
 
     def steps(optimizer, chosen):
-        variables = [keras.Variable(np.full((1, 2), 0.4, "float32")), keras.Variable(np.full(1, 3.0, "float32"))]
+        variables = [
+            keras.Variable(np.full((1, 2), 0.4, "float32")),
+            keras.Variable(np.full(1, 3.0, "float32")),
+        ]
         variables[1].is_astra_slope = True
         optimizer.build([variables[k] for k in chosen])
         for factor in factors:
-            optimizer.apply([keras.ops.convert_to_tensor(factor * gradients[k]) for k in chosen], [variables[k] for k in chosen])
+            optimizer.apply(
+                [keras.ops.convert_to_tensor(factor * gradients[k]) for k in chosen],
+                [variables[k] for k in chosen],
+            )
         return [keras.ops.convert_to_numpy(variables[k]) for k in chosen]
 
     make = getattr(keras.optimizers, name)
     both = SlopeRateOptimizer(make(learning_rate=0.01), slope_rate=0.2)
     found = steps(both, (0, 1))
     np.testing.assert_allclose(found[0], steps(make(learning_rate=0.01), (0,))[0], rtol=1e-6)
-    np.testing.assert_allclose(found[1], exact_adam(3.0, [0.5 * factor for factor in factors], 0.2), rtol=1e-6)
+    np.testing.assert_allclose(
+        found[1], exact_adam(3.0, [0.5 * factor for factor in factors], 0.2), rtol=1e-6
+    )
     assert int(both.iterations) == 3
 
 
@@ -253,7 +346,9 @@ def test_a_step_without_a_gradient_for_one_group_moves_the_other(without):
     weight, slope = keras.Variable(np.full(1, 3.0, "float32"), name="weight"), slope_variable()
     optimizer = SlopeRateOptimizer(keras.optimizers.SGD(0.5), slope_rate=0.25)
     optimizer.build([weight, slope])
-    gradients = [None if variable.name == without else keras.ops.ones(1) for variable in (weight, slope)]
+    gradients = [
+        None if variable.name == without else keras.ops.ones(1) for variable in (weight, slope)
+    ]
     with pytest.warns(UserWarning, match=f"Gradients do not exist for variables .*{without}"):
         optimizer.apply(gradients, [weight, slope])
     found = [float(keras.ops.convert_to_numpy(variable)[0]) for variable in (weight, slope)]
@@ -265,12 +360,17 @@ def test_a_step_without_a_gradient_for_one_group_moves_the_other(without):
 def test_a_head_without_a_loss_trains_along():
     X, y, _ = data()
     inputs = keras.Input((FEATURES,))
-    heads = {"a": keras.layers.Dense(1, name="a")(inputs), "b": ASTra(name="b")(keras.layers.Dense(1)(inputs))}
+    heads = {
+        "a": keras.layers.Dense(1, name="a")(inputs),
+        "b": ASTra(name="b")(keras.layers.Dense(1)(inputs)),
+    }
     model = keras.Model(inputs, heads)
     model.compile(adam(0.05), loss={"a": keras.losses.BinaryCrossentropy(from_logits=True)})
     history = fit(model, X, {"a": y}, epochs=3).history["loss"]
     assert history[-1] < history[0]
-    assert float(keras.ops.convert_to_numpy(model.get_layer("b").slope)[0]) == pytest.approx(SLOPE, rel=1e-6)
+    assert float(keras.ops.convert_to_numpy(model.get_layer("b").slope)[0]) == pytest.approx(
+        SLOPE, rel=1e-6
+    )
 
 
 def test_a_constraint_on_the_slope_holds():
@@ -285,7 +385,9 @@ def test_a_constraint_on_the_slope_holds():
 def test_gradients_of_the_slope_accumulate_with_the_others():
     gradient = keras.ops.convert_to_tensor(np.asarray([0.5], "float32"))
     slope = slope_variable()
-    optimizer = SlopeRateOptimizer(keras.optimizers.SGD(0.1, gradient_accumulation_steps=3), slope_rate=0.2)
+    optimizer = SlopeRateOptimizer(
+        keras.optimizers.SGD(0.1, gradient_accumulation_steps=3), slope_rate=0.2
+    )
     optimizer.build([slope])
     values = []
     for _ in range(6):
@@ -297,7 +399,9 @@ def test_gradients_of_the_slope_accumulate_with_the_others():
 def test_schedules_accumulation_averages_and_loss_scaling_pass_through():
     X, y, _ = data()
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
-    inner = keras.optimizers.Adam(schedule, use_ema=True, gradient_accumulation_steps=2, clipnorm=1.0, loss_scale_factor=8.0)
+    inner = keras.optimizers.Adam(
+        schedule, use_ema=True, gradient_accumulation_steps=2, clipnorm=1.0, loss_scale_factor=8.0
+    )
     model = network()
     optimizer = SlopeRateOptimizer(inner, 0.05)
     model.compile(optimizer, loss=GMNLoss())
@@ -315,7 +419,10 @@ def test_the_scale_of_the_loss_does_not_change_the_step():
     weights = []
     for scale in (None, 64.0):
         model = network(start)
-        model.compile(SlopeRateOptimizer(keras.optimizers.SGD(0.1, loss_scale_factor=scale), 0.1), loss=GMNLoss())
+        model.compile(
+            SlopeRateOptimizer(keras.optimizers.SGD(0.1, loss_scale_factor=scale), 0.1),
+            loss=GMNLoss(),
+        )
         fit(model, X, y, epochs=2)
         weights.append(model.get_weights())
     for found, expected in zip(*weights, strict=True):
@@ -333,7 +440,15 @@ def test_best_after_burn_in_keeps_the_best_epoch():
     model = network()
     model.compile(adam(0.3), loss=GMNLoss(), metrics=[SoftGMean()])
     best = BestAfterBurnIn("val_soft_g_mean", burn_in=3)
-    fit(model, X, y, batch_size=30, epochs=8, validation_data=data(seed=1)[:2], callbacks=[best, Look()])
+    fit(
+        model,
+        X,
+        y,
+        batch_size=30,
+        epochs=8,
+        validation_data=data(seed=1)[:2],
+        callbacks=[best, Look()],
+    )
     scores = [score for score, _ in seen[3:]]
     assert best.best_epoch == 3 + int(np.argmax(scores))
     assert best.best == max(scores)
@@ -347,8 +462,12 @@ def test_keras_own_callbacks_take_the_metrics(tmp_path):
     model.compile(adam(), loss=GMNLoss(), metrics=[SoftGMean(), SoftFNR()])
     path = tmp_path / "best.keras"
     callbacks = [
-        keras.callbacks.ModelCheckpoint(path, monitor="val_soft_g_mean", save_best_only=True, mode="max"),
-        keras.callbacks.EarlyStopping(monitor="val_soft_fnr", mode="min", patience=1, min_delta=1.0),
+        keras.callbacks.ModelCheckpoint(
+            path, monitor="val_soft_g_mean", save_best_only=True, mode="max"
+        ),
+        keras.callbacks.EarlyStopping(
+            monitor="val_soft_fnr", mode="min", patience=1, min_delta=1.0
+        ),
     ]
     history = fit(model, X, y, epochs=9, validation_data=(X, y), callbacks=callbacks)
     assert path.exists()
@@ -358,17 +477,49 @@ def test_keras_own_callbacks_take_the_metrics(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: SlopeRateOptimizer(keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())), ValueError, "must be the outer one"),
+        (
+            lambda: SlopeRateOptimizer(keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())),
+            ValueError,
+            "must be the outer one",
+        ),
         (lambda: SlopeRateOptimizer(adam()), ValueError, "only once"),
-        (lambda: SlopeRateOptimizer(several()), ValueError, "an optimizer with one learning rate, which a MultiOptimizer has not"),
-        (lambda: SlopeRateOptimizer("adam", 0.0), ValueError, "slope_rate must be above 0; found 0.0"),
-        (lambda: adam().apply([None], [slope_variable()]), ValueError, "No gradients provided for any variable"),
+        (
+            lambda: SlopeRateOptimizer(several()),
+            ValueError,
+            "an optimizer with one learning rate, which a MultiOptimizer has not",
+        ),
+        (
+            lambda: SlopeRateOptimizer("adam", 0.0),
+            ValueError,
+            "slope_rate must be above 0; found 0.0",
+        ),
+        (
+            lambda: adam().apply([None], [slope_variable()]),
+            ValueError,
+            "No gradients provided for any variable",
+        ),
         (lambda: adam().build([keras.Variable([1.0])]), ValueError, "no learnable ASTra layer"),
         (lambda: SlopeRate(minimum=1.0), ValueError, "0 < minimum <= maximum"),
-        (lambda: run(keras.optimizers.SGD(), SlopeRate()), ValueError, "SlopeRate needs a SlopeRateOptimizer; found SGD"),
-        (lambda: run(adam(), SlopeRate("missing")), ValueError, "monitors 'missing', which the logs lack"),
-        (lambda: run(adam(), BestAfterBurnIn("missing", 0, "min")), ValueError, "monitors 'missing', which the logs lack"),
-        (lambda: BestAfterBurnIn("accuracy"), ValueError, "mode must be 'min' or 'max' for monitor='accuracy'"),
+        (
+            lambda: run(keras.optimizers.SGD(), SlopeRate()),
+            ValueError,
+            "SlopeRate needs a SlopeRateOptimizer; found SGD",
+        ),
+        (
+            lambda: run(adam(), SlopeRate("missing")),
+            ValueError,
+            "monitors 'missing', which the logs lack",
+        ),
+        (
+            lambda: run(adam(), BestAfterBurnIn("missing", 0, "min")),
+            ValueError,
+            "monitors 'missing', which the logs lack",
+        ),
+        (
+            lambda: BestAfterBurnIn("accuracy"),
+            ValueError,
+            "mode must be 'min' or 'max' for monitor='accuracy'",
+        ),
     ],
 )
 def test_mistakes_get_a_clear_error(call, error, message):
@@ -385,9 +536,16 @@ def test_epochs_without_validation_leave_the_rate_alone():
     X, y, _ = data()
     model = network()
     model.compile(adam(), loss=GMNLoss(), metrics=[ERatio()])
-    options = {"validation_data": (X, y), "validation_freq": 2, "callbacks": [SlopeRate("val_e_ratio")]}
+    options = {
+        "validation_data": (X, y),
+        "validation_freq": 2,
+        "callbacks": [SlopeRate("val_e_ratio")],
+    }
     history = fit(model, X, y, epochs=4, **options).history
-    first, second = (float(slope_rate(rate, ratio)) for rate, ratio in zip(history["slope_rate"][::2], history["val_e_ratio"], strict=True))
+    first, second = (
+        float(slope_rate(rate, ratio))
+        for rate, ratio in zip(history["slope_rate"][::2], history["val_e_ratio"], strict=True)
+    )
     np.testing.assert_allclose(history["slope_rate"], [0.01, first, first, second], rtol=1e-5)
 
 

@@ -19,7 +19,9 @@ from keras_backend import gradients, model_gradients, recorded_values, second_de
 pytestmark = pytest.mark.usefixtures("few")
 
 TAUS = [0.5, 0.4, 0.25, 0.05, 0.01]
-X = np.concatenate([-np.geomspace(1e-3, 300, 40)[::-1], [0.0], np.geomspace(1e-3, 300, 40)]).astype("float32")[:, None]
+X = np.concatenate([-np.geomspace(1e-3, 300, 40)[::-1], [0.0], np.geomspace(1e-3, 300, 40)]).astype(
+    "float32"
+)[:, None]
 
 
 def built(tau, shape=(None, 1), **options):
@@ -55,7 +57,9 @@ def test_gradients_are_the_cores(tau):
     (in_x,) = gradients(layer, X)
     np.testing.assert_allclose(in_x, rebalanced_logit_dx(X.astype("float64"), b), rtol=1e-6)
     _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.mean(g), X, None)
-    expected = np.mean(rebalanced_logit_db(X.astype("float64"), b)) * slope_from_raw_dbeta(raw_from_slope(b))
+    expected = np.mean(rebalanced_logit_db(X.astype("float64"), b)) * slope_from_raw_dbeta(
+        raw_from_slope(b)
+    )
     np.testing.assert_allclose(in_raw, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -74,7 +78,12 @@ def test_one_slope_per_unit():
     close(values(layer, x), expected)
     close(recorded_values(layer, x), expected)
     _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.sum(g), x, None)
-    np.testing.assert_allclose(in_raw, rebalanced_logit_db(x.astype("float64"), np.asarray([3.0, 22.0])).sum((0, 1)), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        in_raw,
+        rebalanced_logit_db(x.astype("float64"), np.asarray([3.0, 22.0])).sum((0, 1)),
+        rtol=1e-5,
+        atol=1e-5,
+    )
 
 
 def test_many_rows_keep_their_digits():
@@ -134,8 +143,16 @@ def test_symbolic_shape():
     [
         (lambda: ASTra(0.0), ValueError, r"tau must be in \(0, 0.5\]; found 0.0"),
         (lambda: ASTra(0.7), ValueError, r"tau must be in \(0, 0.5\]; found 0.7"),
-        (lambda: ASTra()(keras.Input((None,))), ValueError, "last dimension of its input must be known"),
-        (lambda: ASTra()(keras.ops.zeros((2, 1), dtype="int32")), TypeError, "ASTra takes logits in floating point; found int32"),
+        (
+            lambda: ASTra()(keras.Input((None,))),
+            ValueError,
+            "last dimension of its input must be known",
+        ),
+        (
+            lambda: ASTra()(keras.ops.zeros((2, 1), dtype="int32")),
+            TypeError,
+            "ASTra takes logits in floating point; found int32",
+        ),
         (lambda: ASTra().slope, ValueError, "has no slope yet"),
     ],
 )

@@ -9,7 +9,13 @@ from oracles import brute_loss
 
 pytestmark = pytest.mark.usefixtures("few")
 
-CLASSES = {"gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
+CLASSES = {
+    "gmn": GMNLoss,
+    "f1": F1Loss,
+    "mcc": MCCLoss,
+    "balanced_accuracy": BalancedAccuracyLoss,
+    "root_gmn": RootGMNLoss,
+}
 every_loss = pytest.mark.parametrize("name", list(CLASSES))
 
 
@@ -17,7 +23,10 @@ def batch(n=60, seed=0, scale=3.0, units=1):
     rng = np.random.default_rng(seed)
     y = rng.random((n, units)) < 0.2
     y[:2], y[2] = True, False
-    return [a.astype("float32") for a in (rng.normal(0, scale, y.shape), y, rng.uniform(0.1, 3, y.shape))]
+    return [
+        a.astype("float32")
+        for a in (rng.normal(0, scale, y.shape), y, rng.uniform(0.1, 3, y.shape))
+    ]
 
 
 def value_and_gradient(loss, g, y, weight=None):
@@ -36,7 +45,9 @@ def test_value_against_the_textbook_and_gradient_against_the_core(name, weighted
     w = w if weighted else np.ones_like(w)
     value, gradient = value_and_gradient(CLASSES[name](), g, y, w if weighted else None)
     wide = [a.astype("float64") for a in (g, y, w)]
-    assert value == pytest.approx(float(brute_loss(name, *(a.ravel().tolist() for a in wide))), rel=1e-6)
+    assert value == pytest.approx(
+        float(brute_loss(name, *(a.ravel().tolist() for a in wide))), rel=1e-6
+    )
     np.testing.assert_allclose(gradient, LOSSES[name].gradient(*wide), rtol=1e-6, atol=1e-7)
 
 
@@ -59,7 +70,14 @@ def test_second_derivatives(name):
     g, y, w = batch(12)
     wide = [a.astype("float64") for a in (g, y, w)]
     step = 1e-6 * np.eye(12)[:, :, None]
-    columns = [(LOSSES[name].gradient(wide[0] + h, *wide[1:]) - LOSSES[name].gradient(wide[0] - h, *wide[1:])).sum() / 2e-6 for h in step]
+    columns = [
+        (
+            LOSSES[name].gradient(wide[0] + h, *wide[1:])
+            - LOSSES[name].gradient(wide[0] - h, *wide[1:])
+        ).sum()
+        / 2e-6
+        for h in step
+    ]
     found = second_derivatives(lambda a: CLASSES[name]()(y, a, w), g)
     np.testing.assert_allclose(found[:, 0], columns, rtol=1e-3, atol=1e-6)
 
@@ -68,13 +86,17 @@ def test_second_derivatives(name):
 @pytest.mark.parametrize("scale", [200.0, 1e4])
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [0] * 5, [1] * 5], ids=str)
 def test_extreme_logits_are_finite(name, scale, labels):
-    value, gradient = value_and_gradient(CLASSES[name](), np.asarray([-scale, scale, -scale, scale, -scale], "float32"), labels)
+    value, gradient = value_and_gradient(
+        CLASSES[name](), np.asarray([-scale, scale, -scale, scale, -scale], "float32"), labels
+    )
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
 
 
 def test_gmn_still_teaches_where_every_positive_is_lost():
-    _, gradient = value_and_gradient(GMNLoss(), np.asarray([-60.0, -61.0, 1.0], "float32"), [1, 1, 0])
+    _, gradient = value_and_gradient(
+        GMNLoss(), np.asarray([-60.0, -61.0, 1.0], "float32"), [1, 1, 0]
+    )
     expected = LOSSES["gmn"].gradient(np.asarray([-60.0, -61.0, 1.0]), np.asarray([1.0, 1.0, 0.0]))
     np.testing.assert_allclose(gradient, expected, rtol=1e-4)
     assert (gradient[:2] < 0).all()
@@ -86,7 +108,9 @@ def test_a_batch_of_one_class_still_teaches_that_class(name, label):
     """As if one example of the other class were there, classified right."""
     g = np.asarray([-1.0, 0.5, 2.0], "float32")
     value, gradient = value_and_gradient(CLASSES[name](), g, [label] * 3)
-    joined, joined_gradient = value_and_gradient(CLASSES[name](), np.append(g, np.float32(-80 if label else 80)), [label] * 3 + [1 - label])
+    joined, joined_gradient = value_and_gradient(
+        CLASSES[name](), np.append(g, np.float32(-80 if label else 80)), [label] * 3 + [1 - label]
+    )
     assert value == pytest.approx(joined, rel=1e-5)
     assert value > 0
     np.testing.assert_allclose(gradient, joined_gradient[:3], rtol=1e-5)
@@ -98,7 +122,9 @@ def test_missing_labels_and_zero_weights_do_not_exist(name):
     keep = np.arange(60)[:, None] % 3 != 0
     expected, expected_gradient = value_and_gradient(CLASSES[name](), g[keep], y[keep], w[keep])
     for target, weight in ((np.where(keep, y, np.nan), w), (y, np.where(keep, w, 0))):
-        value, gradient = value_and_gradient(CLASSES[name](), g, target.astype("float32"), weight.astype("float32"))
+        value, gradient = value_and_gradient(
+            CLASSES[name](), g, target.astype("float32"), weight.astype("float32")
+        )
         assert value == pytest.approx(expected, rel=1e-6)
         np.testing.assert_allclose(gradient[keep], expected_gradient, rtol=1e-6, atol=1e-7)
         assert (gradient[~keep] == 0).all()
@@ -106,7 +132,9 @@ def test_missing_labels_and_zero_weights_do_not_exist(name):
 
 @every_loss
 def test_a_batch_without_any_label_is_zero(name):
-    value, gradient = value_and_gradient(CLASSES[name](), np.ones((4, 1), "float32"), np.full((4, 1), np.nan, "float32"))
+    value, gradient = value_and_gradient(
+        CLASSES[name](), np.ones((4, 1), "float32"), np.full((4, 1), np.nan, "float32")
+    )
     assert value == 0
     assert (gradient == 0).all()
 
@@ -115,7 +143,12 @@ def test_a_batch_without_any_label_is_zero(name):
 @pytest.mark.parametrize("per_output", [False, True])
 @pytest.mark.parametrize("shape", [(0, 2), (0, 5, 2), (4, 0, 2)])
 def test_a_batch_of_nothing_is_zero(name, per_output, shape):
-    value, gradient = value_and_gradient(CLASSES[name](per_output=per_output), Z(shape, "float32"), Z(shape, "float32"), np.ones(shape[:1]))
+    value, gradient = value_and_gradient(
+        CLASSES[name](per_output=per_output),
+        Z(shape, "float32"),
+        Z(shape, "float32"),
+        np.ones(shape[:1]),
+    )
     assert value == 0
     assert gradient.shape == shape
 
@@ -127,16 +160,23 @@ def test_per_output_is_one_loss_for_each(name):
     value, gradient = value_and_gradient(CLASSES[name](per_output=True), g, y, w)
     assert value == pytest.approx(np.mean(each), rel=1e-6)
     wide = [a.astype("float64") for a in (g, y, w)]
-    np.testing.assert_allclose(gradient, LOSSES[name].gradient(*wide, axis=0) / 3, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        gradient, LOSSES[name].gradient(*wide, axis=0) / 3, rtol=1e-6, atol=1e-7
+    )
 
 
 @every_loss
 def test_many_rows_keep_their_digits(name):
     rng = np.random.default_rng(0)
-    g, y = rng.normal(-3, 2, (8, 256, 256, 3)).astype("float32"), (rng.random((8, 256, 256, 3)) < 0.01).astype("float32")
+    g, y = (
+        rng.normal(-3, 2, (8, 256, 256, 3)).astype("float32"),
+        (rng.random((8, 256, 256, 3)) < 0.01).astype("float32"),
+    )
     value, gradient = value_and_gradient(CLASSES[name](per_output=True), g, y)
     wide = [a.astype("float64") for a in (g, y)]
-    assert value == pytest.approx(float(np.mean(LOSSES[name].value(*wide, axis=(0, 1, 2)))), rel=1e-6)
+    assert value == pytest.approx(
+        float(np.mean(LOSSES[name].value(*wide, axis=(0, 1, 2)))), rel=1e-6
+    )
     expected = LOSSES[name].gradient(*wide, axis=(0, 1, 2)) / 3
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
 
@@ -144,14 +184,25 @@ def test_many_rows_keep_their_digits(name):
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="elsewhere shapes are known before a step runs")
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize(
-    ("labels", "weights"), [((5, 3, 1), (5,)), ((5, 1, 1), (5,)), ((3, 5, 1), (5,)), ((5, 3, 1), (5, 2)), ((5, 3, 1), (3, 5))], ids=str
+    ("labels", "weights"),
+    [
+        ((5, 3, 1), (5,)),
+        ((5, 1, 1), (5,)),
+        ((3, 5, 1), (5,)),
+        ((5, 3, 1), (5, 2)),
+        ((5, 3, 1), (3, 5)),
+    ],
+    ids=str,
 )
 def test_shapes_that_only_the_step_knows(labels, weights, jit_compile):
     """The first fit, as without a compiled step; the others fail in it instead of being broadcast."""
     import tensorflow as tf
 
     rng = np.random.default_rng(0)
-    g, y = rng.normal(size=(5, 3, 1)).astype("float32"), (rng.random(labels) < 0.4).astype("float32")
+    g, y = (
+        rng.normal(size=(5, 3, 1)).astype("float32"),
+        (rng.random(labels) < 0.4).astype("float32"),
+    )
     w = np.linspace(1, 2, np.prod(weights), dtype="float32").reshape(weights)
     signature = [tf.TensorSpec([None] * a.ndim) for a in (y, g, w)]
     step = tf.function(GMNLoss(), input_signature=signature, jit_compile=jit_compile)
@@ -176,12 +227,17 @@ def test_a_batch_that_only_the_step_knows_to_be_empty_is_zero():
 def test_labels_and_weights_as_keras_users_write_them(shape, weight_shape, dtype):
     g, y, w = batch()
     expected = float(GMNLoss()(y, g, w))
-    assert float(GMNLoss()(y.reshape(shape).astype(dtype), g, w.reshape(weight_shape))) == pytest.approx(expected, rel=1e-6)
+    assert float(
+        GMNLoss()(y.reshape(shape).astype(dtype), g, w.reshape(weight_shape))
+    ) == pytest.approx(expected, rel=1e-6)
 
 
 def test_weights_of_the_first_dimensions():
     rng = np.random.default_rng(1)
-    g, y = rng.normal(size=(6, 4, 2)).astype("float32"), (rng.random((6, 4, 2)) < 0.3).astype("float32")
+    g, y = (
+        rng.normal(size=(6, 4, 2)).astype("float32"),
+        (rng.random((6, 4, 2)) < 0.3).astype("float32"),
+    )
     w = rng.uniform(0.5, 2, (6, 4)).astype("float32")
     expected = float(GMNLoss()(y, g, np.repeat(w[..., None], 2, -1)))
     assert float(GMNLoss()(y, g, w)) == pytest.approx(expected, rel=1e-6)
@@ -195,7 +251,9 @@ def test_a_mask_of_the_predictions_multiplies_the_weights():
     y = (np.random.default_rng(1).random((8, 5, 1)) < 0.4).astype("float32")
     shown = model(x)
     expected = float(GMNLoss()(y[:, :3], keras.ops.convert_to_numpy(shown)[:, :3]))
-    assert float(keras.ops.convert_to_numpy(GMNLoss()(y, shown))) == pytest.approx(expected, rel=1e-6)
+    assert float(keras.ops.convert_to_numpy(GMNLoss()(y, shown))) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_through_a_model():
@@ -214,13 +272,17 @@ def test_through_a_model():
     wide = [p.astype("float64") for p in parameters]
     assert value == pytest.approx(float(core(*wide)), rel=1e-6)
     for k, gradient in enumerate(found):
-        shifted = [[p + (1e-6 * sign if j == k else 0) for j, p in enumerate(wide)] for sign in (1, -1)]
+        shifted = [
+            [p + (1e-6 * sign if j == k else 0) for j, p in enumerate(wide)] for sign in (1, -1)
+        ]
         expected = (core(*shifted[0]) - core(*shifted[1])) / 2e-6
         np.testing.assert_allclose(gradient.ravel(), expected, rtol=1e-4, atol=1e-7)
 
 
 def test_config():
-    loss = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(GMNLoss(per_output=True, name="mine")))
+    loss = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(GMNLoss(per_output=True, name="mine"))
+    )
     assert (type(loss), loss.per_output, loss.name) == (GMNLoss, True, "mine")
 
 
@@ -230,16 +292,48 @@ Z = np.zeros
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: GMNLoss()(Z((4, 2)), Z((4, 1), "float32")), ValueError, r"shape of the logits y_pred, \(4, 1\); found \(4, 2\)"),
-        (lambda: GMNLoss()(Z(3), Z(4, "float32")), ValueError, r"y_true must have the shape of the logits y_pred, \(4,\); found \(3,\)"),
-        (lambda: GMNLoss()([0, 3], Z(2, "float32")), ValueError, r"y_true must hold 0, 1 or NaN \(missing\); found 3"),
+        (
+            lambda: GMNLoss()(Z((4, 2)), Z((4, 1), "float32")),
+            ValueError,
+            r"shape of the logits y_pred, \(4, 1\); found \(4, 2\)",
+        ),
+        (
+            lambda: GMNLoss()(Z(3), Z(4, "float32")),
+            ValueError,
+            r"y_true must have the shape of the logits y_pred, \(4,\); found \(3,\)",
+        ),
+        (
+            lambda: GMNLoss()([0, 3], Z(2, "float32")),
+            ValueError,
+            r"y_true must hold 0, 1 or NaN \(missing\); found 3",
+        ),
         (lambda: GMNLoss()([0.5, 1.0], Z(2, "float32")), ValueError, r"found 0\.5"),
         (lambda: GMNLoss()([-1, 1], Z(2, "float32")), ValueError, r"found -1"),
-        (lambda: GMNLoss()([0, 1], Z(2, "int32")), TypeError, "y_pred must be logits in floating point; found int32"),
-        (lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, 1.0, 1.0]), ValueError, "sample_weight must have the shape of the logits"),
-        (lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, -1.0]), ValueError, "sample_weight must be finite and at least 0"),
-        (lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, np.nan]), ValueError, "sample_weight must be finite and at least 0"),
-        (lambda: GMNLoss(per_output=True)([0, 1], Z(2, "float32")), ValueError, r"per_output wants logits of shape \(N, …, units\)"),
+        (
+            lambda: GMNLoss()([0, 1], Z(2, "int32")),
+            TypeError,
+            "y_pred must be logits in floating point; found int32",
+        ),
+        (
+            lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, 1.0, 1.0]),
+            ValueError,
+            "sample_weight must have the shape of the logits",
+        ),
+        (
+            lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, -1.0]),
+            ValueError,
+            "sample_weight must be finite and at least 0",
+        ),
+        (
+            lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, np.nan]),
+            ValueError,
+            "sample_weight must be finite and at least 0",
+        ),
+        (
+            lambda: GMNLoss(per_output=True)([0, 1], Z(2, "float32")),
+            ValueError,
+            r"per_output wants logits of shape \(N, …, units\)",
+        ),
     ],
 )
 def test_mistakes_get_a_clear_error(call, error, message):

@@ -6,9 +6,21 @@ import pytest
 import tensorflow as tf
 
 from astralearn.core import soft_confusion
-from astralearn.keras import ASTra, BalancedAccuracyLoss, ERatio, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SlopeRate, SlopeRateOptimizer
+from astralearn.keras import (
+    ASTra,
+    BalancedAccuracyLoss,
+    ERatio,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    SlopeRate,
+    SlopeRateOptimizer,
+)
 
-tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+)
 
 N = 60
 Y = np.zeros(N, "float32")
@@ -21,8 +33,22 @@ def trained(strategy, loss, epochs, optimizer, **options):
     with strategy.scope():
         keras.utils.set_random_seed(0)
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1), ASTra()])
-        model.compile(SlopeRateOptimizer(optimizer(), 0.3), loss=loss(), weighted_metrics=[ERatio()], **options)
-    history = model.fit(X, Y, sample_weight=W, batch_size=N, epochs=epochs, shuffle=False, verbose=0, callbacks=[SlopeRate()])
+        model.compile(
+            SlopeRateOptimizer(optimizer(), 0.3),
+            loss=loss(),
+            weighted_metrics=[ERatio()],
+            **options,
+        )
+    history = model.fit(
+        X,
+        Y,
+        sample_weight=W,
+        batch_size=N,
+        epochs=epochs,
+        shuffle=False,
+        verbose=0,
+        callbacks=[SlopeRate()],
+    )
     return model.get_weights(), history.history
 
 
@@ -59,6 +85,10 @@ def test_evaluation_counts_all_replicas():
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1), ASTra()])
         model.compile(loss=GMNLoss(), weighted_metrics=[ERatio()])
     found = model.evaluate(X, Y, sample_weight=W, batch_size=N, verbose=0, return_dict=True)
-    counts = soft_confusion(model.predict(X, verbose=0)[:, 0].astype("float64"), Y.astype("float64"), W.astype("float64"))
+    counts = soft_confusion(
+        model.predict(X, verbose=0)[:, 0].astype("float64"),
+        Y.astype("float64"),
+        W.astype("float64"),
+    )
     assert found["e_ratio"] == pytest.approx(float(counts.e_ratio), rel=1e-5)
     assert found["loss"] == pytest.approx(1 - float(counts.g_mean), rel=1e-5)

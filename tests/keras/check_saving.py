@@ -16,13 +16,18 @@ def compiled():
     keras.utils.set_random_seed(3)
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1), ASTra(0.1)])
     model.compile(
-        SlopeRateOptimizer(keras.optimizers.Adam(0.05), 0.02), loss=GMNLoss(name="g"), metrics=[ERatio()], weighted_metrics=[SoftGMean()]
+        SlopeRateOptimizer(keras.optimizers.Adam(0.05), 0.02),
+        loss=GMNLoss(name="g"),
+        metrics=[ERatio()],
+        weighted_metrics=[SoftGMean()],
     )
     return model
 
 
 def fit(model, epochs):
-    return model.fit(X, Y, batch_size=40, epochs=epochs, verbose=0, shuffle=False, callbacks=[SlopeRate()])
+    return model.fit(
+        X, Y, batch_size=40, epochs=epochs, verbose=0, shuffle=False, callbacks=[SlopeRate()]
+    )
 
 
 def rate(model):
@@ -56,13 +61,17 @@ def test_a_legacy_h5_file_is_loaded_compiled(tmp_path):
     assert loaded.get_weights()[-1] != before
 
 
-@pytest.mark.filterwarnings("ignore:Skipping variable loading")  # as with any optimizer that has not taken a step yet
+@pytest.mark.filterwarnings(
+    "ignore:Skipping variable loading"
+)  # as with any optimizer that has not taken a step yet
 def test_weights_alone(tmp_path):
     model, other = compiled(), compiled()
     fit(model, 2)
     model.save_weights(tmp_path / "model.weights.h5")
     other.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(other.layers[-1].get_weights()[0], model.layers[-1].get_weights()[0])
+    np.testing.assert_array_equal(
+        other.layers[-1].get_weights()[0], model.layers[-1].get_weights()[0]
+    )
 
 
 def test_a_clone_learns_its_own_slope():
@@ -76,7 +85,8 @@ def test_a_clone_learns_its_own_slope():
 
 
 @pytest.mark.skipif(
-    BACKEND == "torch" or importlib.util.find_spec("tensorflow") is None, reason="Keras 3.15 exports no SavedModel from PyTorch"
+    BACKEND == "torch" or importlib.util.find_spec("tensorflow") is None,
+    reason="Keras 3.15 exports no SavedModel from PyTorch",
 )
 @pytest.mark.filterwarnings("ignore")  # those of Keras, TensorFlow and jax2tf about each other
 def test_an_exported_saved_model_predicts_the_same(tmp_path):
@@ -87,4 +97,6 @@ def test_an_exported_saved_model_predicts_the_same(tmp_path):
     model.export(tmp_path / "exported", verbose=False)
     wide = np.concatenate([X, 50 * X])  # far below 0 as well
     loaded = tf.saved_model.load(str(tmp_path / "exported"))
-    np.testing.assert_allclose(loaded.serve(wide).numpy(), model.predict(wide, verbose=0), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        loaded.serve(wide).numpy(), model.predict(wide, verbose=0), rtol=1e-6, atol=1e-6
+    )

@@ -24,14 +24,24 @@ def run(backend, checks, variables):
     files = [str(HERE / f"check_{check}.py") for check in checks]
     environment = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "2", **variables}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
-    return subprocess.run(command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
 def runs(request):
     """Two processes at a time: they take minutes, and mostly one core each."""
-    asked = {item.callspec.params["name"] for item in request.session.items if item.path == request.path and hasattr(item, "callspec")}
-    rows = [(name, row) for name, row in zip(NAMES, TABLE, strict=True) if name in asked and importlib.util.find_spec(row[0])]
+    asked = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    }
+    rows = [
+        (name, row)
+        for name, row in zip(NAMES, TABLE, strict=True)
+        if name in asked and importlib.util.find_spec(row[0])
+    ]
     with ThreadPoolExecutor(2) as pool:
         yield {name: pool.submit(run, *row) for name, row in rows}
 
@@ -45,4 +55,6 @@ def test_checks(name, runs):
 
 
 def test_every_check_is_in_the_table():
-    assert {path.stem.removeprefix("check_") for path in HERE.glob("check_*.py")} == {check for _, checks, _ in TABLE for check in checks}
+    assert {path.stem.removeprefix("check_") for path in HERE.glob("check_*.py")} == {
+        check for _, checks, _ in TABLE for check in checks
+    }

@@ -16,7 +16,10 @@ def functions(name):
 
 def test_three_lines():
     example = functions("keras_three_lines.py")
-    g_mean = {mode: float(example["judge"](example["train"](mode, epochs=60)).split()[-1]) for mode in (False, True)}
+    g_mean = {
+        mode: float(example["judge"](example["train"](mode, epochs=60)).split()[-1])
+        for mode in (False, True)
+    }
     assert g_mean[True] > g_mean[False] + 0.2
 
 

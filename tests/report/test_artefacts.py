@@ -14,7 +14,11 @@ RECORD = Record("p", "BCE", 0, 0, 80, 18, 1, 0, 1, None, 0.25, None)
 
 
 def test_tables_in_three_forms(tmp_path):
-    assert sorted(path.name for path in write_tables(tmp_path / "new", {"table-1": TABLE})) == ["table-1.csv", "table-1.md", "table-1.tex"]
+    assert sorted(path.name for path in write_tables(tmp_path / "new", {"table-1": TABLE})) == [
+        "table-1.csv",
+        "table-1.md",
+        "table-1.tex",
+    ]
     assert (tmp_path / "new" / "table-1.csv").read_text() == "a\n1\n"
 
 
@@ -27,7 +31,9 @@ def test_report(tmp_path):
 
 
 def test_a_report_takes_no_html_or_line_break_from_a_name(tmp_path):
-    text = write_report(tmp_path, "Comparison on a\n<b>", [TABLE], ["Use\nGMN <i>."], {}).read_text()
+    text = write_report(
+        tmp_path, "Comparison on a\n<b>", [TABLE], ["Use\nGMN <i>."], {}
+    ).read_text()
     assert text.startswith("# Comparison on a &lt;b>\n")
     assert "- Use GMN &lt;i>.\n" in text
 
@@ -41,9 +47,18 @@ def test_records(tmp_path):
 def test_figures(tmp_path):
     pytest.importorskip("matplotlib")
     with Store(tmp_path / "study.sqlite") as store:
-        store.add([Outcome(RECORD, {"epoch": np.arange(1, 5, dtype=np.float32), "e_ratio": np.ones(4, np.float32)})])
+        store.add(
+            [
+                Outcome(
+                    RECORD,
+                    {"epoch": np.arange(1, 5, dtype=np.float32), "e_ratio": np.ones(4, np.float32)},
+                )
+            ]
+        )
     with_history = write_figures(tmp_path / "a", tmp_path / "study.sqlite", "p", ["BCE"])
-    assert sorted(path.name for path in with_history) == [f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")]
+    assert sorted(path.name for path in with_history) == [
+        f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")
+    ]
     assert len(write_figures(tmp_path / "b", tmp_path / "study.sqlite", "other", ["BCE"])) == 6
 
 
@@ -52,6 +67,11 @@ def test_versions_of_every_run_are_reported(tmp_path, monkeypatch):
     with Store(tmp_path / "study.sqlite") as store:
         store.begin_session("yesterday", {"python": "3", "numpy": "1.0"})
         store.begin_session("today", {"python": "3", "numpy": "2.0"})
-    said = write_everything(tmp_path / "study.sqlite", "Comparison", {"table-1": TABLE}, [], [RECORD], "p")
-    assert said == f"Written to {tmp_path}: report.md, tables (Markdown, CSV, LaTeX), records.csv and study.sqlite, figures (PNG, SVG)"
+    said = write_everything(
+        tmp_path / "study.sqlite", "Comparison", {"table-1": TABLE}, [], [RECORD], "p"
+    )
+    assert (
+        said
+        == f"Written to {tmp_path}: report.md, tables (Markdown, CSV, LaTeX), records.csv and study.sqlite, figures (PNG, SVG)"
+    )
     assert "numpy 1.0 and 2.0, python 3\n" in (tmp_path / "report.md").read_text()

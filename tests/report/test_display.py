@@ -6,7 +6,12 @@ from rich.console import Console
 from astralearn.report.display import shown
 from astralearn.study import Progress
 
-STEPS = [Progress(0, 4, "p", "BCE"), Progress(1, 4, "p", "BCE"), Progress(2, 4, "p", "GMN"), Progress(4, 4, "", "")]
+STEPS = [
+    Progress(0, 4, "p", "BCE"),
+    Progress(1, 4, "p", "BCE"),
+    Progress(2, 4, "p", "GMN"),
+    Progress(4, 4, "", ""),
+]
 
 
 def test_without_a_terminal_a_line_per_method():
@@ -14,7 +19,11 @@ def test_without_a_terminal_a_line_per_method():
     with shown(Console(file=file)) as update:
         for step in STEPS:
             update(step)
-    assert file.getvalue().splitlines() == ["0/4 folds · p · BCE", "2/4 folds · p · GMN", "4/4 folds · done"]
+    assert file.getvalue().splitlines() == [
+        "0/4 folds · p · BCE",
+        "2/4 folds · p · GMN",
+        "4/4 folds · done",
+    ]
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])

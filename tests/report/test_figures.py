@@ -12,7 +12,11 @@ figures = pytest.importorskip("astralearn.report.figures", reason="matplotlib is
 
 
 def lines(panel):
-    return {line.get_label(): line.get_xydata() for line in panel.get_lines() if not line.get_label().startswith("_")}
+    return {
+        line.get_label(): line.get_xydata()
+        for line in panel.get_lines()
+        if not line.get_label().startswith("_")
+    }
 
 
 def test_figure_1_passes_through_its_thresholds():
@@ -50,7 +54,13 @@ def history(values):
 
 
 def test_figure_4_is_the_mean_logarithm_on_a_log_axis():
-    drawn = figures.figure_4({"BCE": [history([1e4, 1e3, 1e2]), history([1e6, 1e5, 1e4])], "GMN": [history([10, 1, 0.1])]}, "skin-4000")
+    drawn = figures.figure_4(
+        {
+            "BCE": [history([1e4, 1e3, 1e2]), history([1e6, 1e5, 1e4])],
+            "GMN": [history([10, 1, 0.1])],
+        },
+        "skin-4000",
+    )
     (panel,) = drawn.axes
     assert panel.get_yscale() == "log"
     np.testing.assert_allclose(lines(panel)["BCE"][:, 1], [1e5, 1e4, 1e3], rtol=1e-6)
@@ -65,7 +75,9 @@ def test_every_rung_has_a_line_of_its_own():
 
 
 def test_dollars_in_names_are_no_formula(tmp_path):
-    figures.save(figures.figure_4({"$x^^$": [history([1, 2, 3])]}, "v$1$x^^ a$_$b"), tmp_path / "figure")
+    figures.save(
+        figures.figure_4({"$x^^$": [history([1, 2, 3])]}, "v$1$x^^ a$_$b"), tmp_path / "figure"
+    )
     assert (tmp_path / "figure.png").stat().st_size > 0
 
 
@@ -88,6 +100,8 @@ def test_saved_twice_alike(tmp_path):
 
 def test_without_matplotlib_the_extra_is_named():
     code = "import sys; sys.modules['matplotlib'] = None; import astralearn.report.figures"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr.splitlines()[-1]
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    ).stderr.splitlines()[-1]
     assert said.startswith("ModuleNotFoundError: figures need matplotlib (")
     assert said.endswith("pip install 'astralearn[report]'")

@@ -14,7 +14,22 @@ from astralearn.study.paper import METHODS, TABLE_2
 def folds(problem, method, hits, n=50):
     order = np.random.default_rng(1).permutation(n)
     found = {int(i) for i in order[:hits]}
-    return [Record(problem, method, i // 5, i % 5, 16000, 4000, 0, int(i not in found), int(i in found), None, 0.1) for i in range(n)]
+    return [
+        Record(
+            problem,
+            method,
+            i // 5,
+            i % 5,
+            16000,
+            4000,
+            0,
+            int(i not in found),
+            int(i in found),
+            None,
+            0.1,
+        )
+        for i in range(n)
+    ]
 
 
 def test_table_1_says_equal_or_what_differs():
@@ -30,9 +45,23 @@ def test_table_2_stands_beside_the_published_numbers():
     hits = dict(zip(METHODS, (38, 44, 40, 20), strict=True))
     records = [record for method in METHODS for record in folds("skin-4000", method, hits[method])]
     table = results_table(records)
-    assert list(table.columns) == ["problem", "method", "G-Mean", "paper G-Mean", "MCC", "paper MCC"]
+    assert list(table.columns) == [
+        "problem",
+        "method",
+        "G-Mean",
+        "paper G-Mean",
+        "MCC",
+        "paper MCC",
+    ]
     bce, gmn, _, gmn_astra = ([cell.text for cell in row] for row in table.cells())
-    assert bce == ["skin-4000", "BCE", "0.760 (0.431)", "0.760 0.57–0.89 ✓", "0.760 (0.431)", "0.760 0.58–0.94 ✓"]
+    assert bce == [
+        "skin-4000",
+        "BCE",
+        "0.760 (0.431)",
+        "0.760 0.57–0.89 ✓",
+        "0.760 (0.431)",
+        "0.760 0.58–0.94 ✓",
+    ]
     assert gmn[3] == "0.879 0.70–0.96 ✓"
     assert gmn_astra[2:4] == ["0.400 (0.495)", "0.840 0.65–0.94 ✗"]
     assert re.match(r"\d of 8 means lie inside", table.notes[0])
@@ -41,7 +70,9 @@ def test_table_2_stands_beside_the_published_numbers():
 
 
 def test_it_fits_a_terminal_of_80_columns():
-    table = results_table([record for method in METHODS for record in folds("skin-4000", method, 38)])
+    table = results_table(
+        [record for method in METHODS for record in folds("skin-4000", method, 38)]
+    )
     console = Console(width=80, file=io.StringIO(), record=True)
     console.print(to_rich(table))
     lines = console.export_text().splitlines()
@@ -59,10 +90,19 @@ def test_the_published_means_agree_with_themselves(problem):
 
 def test_a_part_of_the_study_has_a_part_of_the_table():
     (row,) = results_table(folds("cod-3500", "GMN", 20)).cells()
-    assert [cell.text for cell in row[:4]] == ["cod-3500", "GMN", "0.400 (0.495)", "0.357 0.20–0.55 ✓"]
+    assert [cell.text for cell in row[:4]] == [
+        "cod-3500",
+        "GMN",
+        "0.400 (0.495)",
+        "0.357 0.20–0.55 ✓",
+    ]
 
 
 def test_recommendations_name_their_problem():
-    records = [record for method in METHODS for record in folds("ijcnn-971", method, 40 if "ASTra" in method else 2)]
+    records = [
+        record
+        for method in METHODS
+        for record in folds("ijcnn-971", method, 40 if "ASTra" in method else 2)
+    ]
     (said,) = recommendations(records)
     assert said.startswith("ijcnn-971: Use BCE-ASTra:")

@@ -45,7 +45,9 @@ def main(path, kills, jobs, seed):
     work, moments = plan(), random.Random(seed)
     work.units()  # imports what a child would otherwise import every time
     if jobs > 1:
-        joblib.parallel_config(backend="loky", idle_worker_timeout=3)  # orphans of a killed run need not linger
+        joblib.parallel_config(
+            backend="loky", idle_worker_timeout=3
+        )  # orphans of a killed run need not linger
     for _ in range(kills):
         child = os.fork()
         if child == 0:
@@ -58,7 +60,12 @@ def main(path, kills, jobs, seed):
         time.sleep(moments.uniform(0.0, 0.05))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        print(f"killed at {records(path)}" if os.WIFSIGNALED(status) else "finished before it was killed", flush=True)
+        print(
+            f"killed at {records(path)}"
+            if os.WIFSIGNALED(status)
+            else "finished before it was killed",
+            flush=True,
+        )
     run(work, path, n_jobs=jobs)
     print("finished", flush=True)
 

@@ -24,7 +24,9 @@ def test_gaps_in_an_array_are_filled_with_the_training_rows_median():
     X = np.array([[1.0], [3.0], [np.nan], [100.0]])
     encoder = encoder_for(X).fit(X[:3])
     np.testing.assert_array_equal(encoder.transform(X), [[1, 0], [3, 0], [2, 1], [100, 0]])
-    assert described(X) == ["1 missing numbers: filled with their column's median, and marked in a column of their own"]
+    assert described(X) == [
+        "1 missing numbers: filled with their column's median, and marked in a column of their own"
+    ]
 
 
 def test_mixed_columns():
@@ -66,8 +68,17 @@ def test_what_is_done_is_said():
 
 def test_numbers_and_dates_read_as_text_are_named():
     rows = range(400)
-    texts = {"amount": [f"{i},50" for i in rows], "day": [f"{i % 28 + 1:02}.{i % 12 + 1:02}.2024" for i in rows]}
-    frame = pd.DataFrame({**texts, "country": [f"c{i % 3}" for i in rows], "shop": [f"s{i % 30 if i % 3 else 0}" for i in rows]})
+    texts = {
+        "amount": [f"{i},50" for i in rows],
+        "day": [f"{i % 28 + 1:02}.{i % 12 + 1:02}.2024" for i in rows],
+    }
+    frame = pd.DataFrame(
+        {
+            **texts,
+            "country": [f"c{i % 3}" for i in rows],
+            "shop": [f"s{i % 30 if i % 3 else 0}" for i in rows],
+        }
+    )
     assert described(frame)[1] == (
         "most rows have a text beyond those categories, and look alike: amount, day (read as numbers are columns of nothing but 1234.5 and "
         "gaps, as dates of 2024-12-31)"

@@ -27,7 +27,9 @@ def test_hits_of_25_explain_mean_and_deviation(problem, method):
     cell = TABLE_2[problem]["g_mean"][method]
     share = cell.hits / TRIALS
     assert cell.mean == pytest.approx(share, abs=0.005)
-    assert cell.deviation == pytest.approx(math.sqrt(share * (1 - share) * TRIALS / (TRIALS - 1)), abs=0.005)
+    assert cell.deviation == pytest.approx(
+        math.sqrt(share * (1 - share) * TRIALS / (TRIALS - 1)), abs=0.005
+    )
 
 
 def test_the_papers_example_of_a_deviation_that_50_trials_cannot_give():
@@ -46,11 +48,18 @@ def test_every_cell_is_there_and_its_mean_in_its_interval():
 
 def test_intervals():
     assert Published(0.76, 0.436, True, hits=19).interval == pytest.approx((0.566, 0.885), abs=5e-4)
-    assert Published(0.5, 0.5, True).interval == pytest.approx((0.5 - 2.0639 * 0.1, 0.5 + 2.0639 * 0.1), abs=5e-5)
+    assert Published(0.5, 0.5, True).interval == pytest.approx(
+        (0.5 - 2.0639 * 0.1, 0.5 + 2.0639 * 0.1), abs=5e-5
+    )
 
 
 def test_the_protocol_is_the_papers():
-    assert (PROTOCOL.repetitions, PROTOCOL.folds, PROTOCOL.epochs, PROTOCOL.methods) == (10, 5, 10_000, METHODS)
+    assert (PROTOCOL.repetitions, PROTOCOL.folds, PROTOCOL.epochs, PROTOCOL.methods) == (
+        10,
+        5,
+        10_000,
+        METHODS,
+    )
     assert PROTOCOL.problems == QUICK.problems == tuple(TABLE_1)
 
 
@@ -65,5 +74,7 @@ def test_table_2_against_the_papers_source():
             line = block[block.index(label) :].split(r"\\")[0]
             printed = re.findall(r"(-?\d\.\d{3}) \((\d\.\d{3})\)", line)
             cells = list(TABLE_2[problem][score].values())
-            assert [(f"{abs(c.mean):.3f}", f"{c.deviation:.3f}") for c in cells] == [(m.lstrip("-"), d) for m, d in printed]
+            assert [(f"{abs(c.mean):.3f}", f"{c.deviation:.3f}") for c in cells] == [
+                (m.lstrip("-"), d) for m, d in printed
+            ]
             assert [c.wins for c in cells] == ["cellcolor" in part for part in line.split("&")[1:]]

@@ -11,14 +11,29 @@ def folds(method, hit_rate, false_alarms=0, n=50):
     order = np.random.default_rng(0).permutation(n)
     hits = set(order[: round(hit_rate * n)].tolist())
     return [
-        Record("p", method, i // 5, i % 5, 400, 99 - false_alarms, false_alarms, int(i not in hits), int(i in hits), None, 0.1)
+        Record(
+            "p",
+            method,
+            i // 5,
+            i % 5,
+            400,
+            99 - false_alarms,
+            false_alarms,
+            int(i not in hits),
+            int(i in hits),
+            None,
+            0.1,
+        )
         for i in range(n)
     ]
 
 
 def ladder(bce, gmn, bce_astra, gmn_astra, **others):
     rates = {"BCE": bce, "GMN": gmn, "BCE-ASTra": bce_astra, "GMN-ASTra": gmn_astra, **others}
-    return {name: folds(name, *rate) if isinstance(rate, tuple) else folds(name, rate) for name, rate in rates.items()}
+    return {
+        name: folds(name, *rate) if isinstance(rate, tuple) else folds(name, rate)
+        for name, rate in rates.items()
+    }
 
 
 # The paper's hierarchy of difficulty (Results), as hit rates and false alarms.
@@ -29,7 +44,10 @@ def ladder(bce, gmn, bce_astra, gmn_astra, **others):
         (ladder(0.1, 0.9, 0.9, 0.9), "GMN"),  # skin-4000
         (ladder(0.1, 0.3, 0.9, 0.9), "BCE-ASTra"),  # cod: ASTra needed
         (ladder(0.0, 0.1, 0.1, 0.9), "GMN-ASTra"),  # the problem the paper expects to exist
-        (ladder(0.1, (0.95, 90), 0.9, 0.9), "BCE-ASTra"),  # GMN ties on G-Mean's hits but drowns in false alarms
+        (
+            ladder(0.1, (0.95, 90), 0.9, 0.9),
+            "BCE-ASTra",
+        ),  # GMN ties on G-Mean's hits but drowns in false alarms
         (ladder(0.0, 0.0, 0.0, 0.0), "BCE"),
     ],
 )
@@ -41,13 +59,19 @@ def test_the_least_intervention_that_is_not_beaten(methods, chosen):
 
 def test_the_words():
     said = str(recommend(ladder(0.1, 0.9, 0.9, 0.9)))
-    assert re.search(r"BCE is beaten on G-Mean by GMN \(0.100 against 0.900, p = 0.00\d\) and on MCC by GMN \(", said)
+    assert re.search(
+        r"BCE is beaten on G-Mean by GMN \(0.100 against 0.900, p = 0.00\d\) and on MCC by GMN \(",
+        said,
+    )
 
 
 def test_a_better_mean_that_is_not_proven_is_not_hidden():
     advice = recommend(ladder(0.2, 0.36, 0.52, 0.6))
     assert advice.method == "BCE"
-    assert re.search(r"GMN-ASTra has a better G-Mean, 0\.600 against 0\.200, which is not proven at n = 50 \(p = 0\.\d+\)\.", str(advice))
+    assert re.search(
+        r"GMN-ASTra has a better G-Mean, 0\.600 against 0\.200, which is not proven at n = 50 \(p = 0\.\d+\)\.",
+        str(advice),
+    )
     assert "not proven" not in str(recommend(ladder(0.9, 0.9, 0.9, 0.9)))
 
 
@@ -67,7 +91,9 @@ def test_where_each_is_beaten_on_something_the_best_g_mean_counts():
     """Half of the positives without a false alarm (better MCC), against all of them with thirty (better G-Mean); all folds alike."""
 
     def alike(method, tn, fp, fn, tp):
-        return [Record("p", method, i // 5, i % 5, 400, tn, fp, fn, tp, None, 0.1) for i in range(10)]
+        return [
+            Record("p", method, i // 5, i % 5, 400, tn, fp, fn, tp, None, 0.1) for i in range(10)
+        ]
 
     advice = recommend({"BCE": alike("BCE", 99, 0, 5, 5), "GMN": alike("GMN", 69, 30, 0, 10)})
     assert advice.method == "GMN"
@@ -76,7 +102,9 @@ def test_where_each_is_beaten_on_something_the_best_g_mean_counts():
 
 def test_a_rival_that_does_better_is_named():
     said = str(recommend(ladder(0.1, 0.2, 0.2, 0.2, LightGBM=0.96)))
-    assert re.search(r"Off the ladder, LightGBM does better on G-Mean \(0\.960, p [=<] 0.0\d+\)", said)
+    assert re.search(
+        r"Off the ladder, LightGBM does better on G-Mean \(0\.960, p [=<] 0.0\d+\)", said
+    )
     said = str(recommend(ladder(0.1, 0.2, 0.9, 0.9, LightGBM=0.9)))
     assert "No rival that was run does significantly better than BCE-ASTra." in said
 
@@ -84,7 +112,12 @@ def test_a_rival_that_does_better_is_named():
 def steady_and_best(steady, best):
     """Found of ten positives: `best` has the best mean but varies, `steady` beats BCE's five in every fold."""
     found = {"BCE": [5] * 10, best: [10] * 7 + [3] * 3, steady: [7] * 9 + [6]}
-    return {name: [Record("p", name, 0, i, 400, 90, 0, 10 - tp, tp, None, 0.1) for i, tp in enumerate(tps)] for name, tps in found.items()}
+    return {
+        name: [
+            Record("p", name, 0, i, 400, 90, 0, 10 - tp, tp, None, 0.1) for i, tp in enumerate(tps)
+        ]
+        for name, tps in found.items()
+    }
 
 
 @pytest.mark.parametrize("many", [True, False])
@@ -100,5 +133,8 @@ def test_a_rival_is_named_that_is_proven_better_though_its_mean_is_not_the_best(
 
 
 def test_part_of_the_ladder_or_none():
-    assert recommend({"GMN": folds("GMN", 0.5)}).sentences[0] == "GMN is the only rung of the ladder that was run."
+    assert (
+        recommend({"GMN": folds("GMN", 0.5)}).sentences[0]
+        == "GMN is the only rung of the ladder that was run."
+    )
     assert recommend({"LightGBM": folds("LightGBM", 0.5)}) is None

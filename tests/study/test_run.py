@@ -50,18 +50,26 @@ def problem(name="p", **options):
     return Problem(name, np.random.default_rng(0).normal(size=(120, 2)) + y[:, None], y, **options)
 
 
-METHODS = [Method("nearest", Nearest(noise=1.0)), Method("stacked", Stacked(noise=1.0), validates=True), Method("raising", Raising())]
+METHODS = [
+    Method("nearest", Nearest(noise=1.0)),
+    Method("stacked", Stacked(noise=1.0), validates=True),
+    Method("raising", Raising()),
+]
 
 
 def plan(**options):
-    return Plan(**{"problems": [problem()], "methods": METHODS, "repetitions": 2, "stack": 4, **options})
+    return Plan(
+        **{"problems": [problem()], "methods": METHODS, "repetitions": 2, "stack": 4, **options}
+    )
 
 
 def test_every_problem_method_repetition_and_fold_has_one_record_in_the_plans_order(tmp_path):
     work = plan(problems=[problem("z"), problem("a", redraw=Redraw(5, 60))])
     found = [(r.problem, r.method, r.repetition, r.fold) for r in run(work, tmp_path / "s.sqlite")]
     names = [m.name for m in METHODS]
-    assert found == [(p, m, r, f) for p in ("z", "a") for m in names for r in range(2) for f in range(5)]
+    assert found == [
+        (p, m, r, f) for p in ("z", "a") for m in names for r in range(2) for f in range(5)
+    ]
 
 
 def test_progress_counts_folds_and_names_the_current_unit(tmp_path):
@@ -112,7 +120,9 @@ def test_a_fold_that_lacked_something_runs_again(tmp_path):
         store.add([Outcome(replace(whole[3], tp=0, fn=1, error="MemoryError: "), {})])
     assert kept(plan(methods=METHODS[:1]), tmp_path / "s.sqlite") == (9, 10)
     again = run(plan(methods=METHODS[:1]), tmp_path / "s.sqlite")
-    assert [replace(record, fit_seconds=0.0) for record in again] == [replace(record, fit_seconds=0.0) for record in whole]
+    assert [replace(record, fit_seconds=0.0) for record in again] == [
+        replace(record, fit_seconds=0.0) for record in whole
+    ]
 
 
 def test_kept_counts_the_plans_own_folds(tmp_path):
@@ -142,7 +152,9 @@ def test_every_problem_on_which_all_methods_are_complete_is_found_again(tmp_path
     first = run(plan(problems=[problem("q")], methods=METHODS[:2]), path)
     run(plan(problems=[problem("r")], methods=METHODS[:1]), path)
     last = run(plan(methods=METHODS[:2]), path)
-    assert sorted(r.key for r in every_problem(plan(methods=METHODS[:2]), path)) == sorted(r.key for r in [*first, *last])
+    assert sorted(r.key for r in every_problem(plan(methods=METHODS[:2]), path)) == sorted(
+        r.key for r in [*first, *last]
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,8 +162,14 @@ def test_every_problem_on_which_all_methods_are_complete_is_found_again(tmp_path
     [
         ({"repetitions": 3}, "its repetitions is 2, now it is 3"),
         ({"seed": 1}, "its seed is 0, now it is 1"),
-        ({"methods": [Method("nearest", Nearest(noise=2.0))]}, r"its method nearest is .*noise=1\.0.*now it is .*noise=2\.0"),
-        ({"problems": [Problem("p", problem().X + 1e-9, problem().y)]}, "its problem p is 120 rows"),
+        (
+            {"methods": [Method("nearest", Nearest(noise=2.0))]},
+            r"its method nearest is .*noise=1\.0.*now it is .*noise=2\.0",
+        ),
+        (
+            {"problems": [Problem("p", problem().X + 1e-9, problem().y)]},
+            "its problem p is 120 rows",
+        ),
     ],
 )
 def test_another_study_in_the_file_is_refused(tmp_path, changes, message):
@@ -182,7 +200,10 @@ def test_killed_at_random_moments_a_study_ends_as_if_it_had_run_through(tmp_path
     def study(name, kills, jobs):
         command = [sys.executable, script, tmp_path / name, str(kills), str(jobs), "5"]
         # Not through a pipe: workers of a killed run outlive it for a while and would hold its end. Joblib complains of what they leave.
-        with (tmp_path / "said").open("w+") as said, (tmp_path / "complaints").open("w") as complaints:
+        with (
+            (tmp_path / "said").open("w+") as said,
+            (tmp_path / "complaints").open("w") as complaints,
+        ):
             subprocess.run(command, check=True, stdout=said, stderr=complaints)
             said.seek(0)
             return said.read().splitlines()
@@ -200,11 +221,16 @@ def test_killed_at_random_moments_a_study_ends_as_if_it_had_run_through(tmp_path
 
 def test_a_dask_cluster_of_two_workers_writes_the_same(tmp_path):
     distributed = pytest.importorskip("distributed")
-    methods = [Method("lr", LogisticRegression(class_weight="balanced")), Method("dummy", DummyClassifier())]
+    methods = [
+        Method("lr", LogisticRegression(class_weight="balanced")),
+        Method("dummy", DummyClassifier()),
+    ]
     run(plan(methods=methods), tmp_path / "here.sqlite")
     with (
         # any port: another test may have a cluster too
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):

@@ -8,7 +8,16 @@ from astralearn.study import Record, by_method, summarise, wilson
 
 
 def record(repetition=0, fold=0, method="m", **changes):
-    values = {"tn": 95, "fp": 5, "fn": 0, "tp": 1, "average_precision": 0.5, "fit_seconds": 2.0, "error": None, **changes}
+    values = {
+        "tn": 95,
+        "fp": 5,
+        "fn": 0,
+        "tp": 1,
+        "average_precision": 0.5,
+        "fit_seconds": 2.0,
+        "error": None,
+        **changes,
+    }
     return Record("p", method, repetition, fold, 400, **values)
 
 
@@ -29,7 +38,12 @@ def test_nineteen_of_twenty_five_is_the_papers_0_760_and_0_436():
 
 
 def test_rates_are_pooled():
-    summary = summarise([record(), record(fold=1, tn=60, fp=40, fn=2, tp=1, average_precision=None, fit_seconds=4.0)])
+    summary = summarise(
+        [
+            record(),
+            record(fold=1, tn=60, fp=40, fn=2, tp=1, average_precision=None, fit_seconds=4.0),
+        ]
+    )
     assert summary.fpr == pytest.approx(45 / 200)
     assert summary.fnr == pytest.approx(2 / 4)
     assert summary.average_precision == 0.5
@@ -37,10 +51,18 @@ def test_rates_are_pooled():
 
 
 def test_errors_are_counted_and_cost_no_time():
-    summary = summarise([record(), record(fold=1, tp=0, fn=1, error="A", fit_seconds=0.0), record(fold=2, tp=0, fn=1, error="A")])
+    summary = summarise(
+        [
+            record(),
+            record(fold=1, tp=0, fn=1, error="A", fit_seconds=0.0),
+            record(fold=2, tp=0, fn=1, error="A"),
+        ]
+    )
     assert summary.errors == (("A", 2),)
     assert summary.fit_seconds == 2.0
-    assert summarise([record(error="B", tp=0, fn=1, average_precision=None)]).average_precision is None
+    assert (
+        summarise([record(error="B", tp=0, fn=1, average_precision=None)]).average_precision is None
+    )
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 25), (3, 25), (19, 25), (25, 25), (1, 1)])
@@ -49,7 +71,9 @@ def test_wilson(hits, trials):
     low, high = wilson(hits, trials)
     z = 1.959963984540054
     for edge in (low, high):
-        assert (hits / trials - edge) ** 2 == pytest.approx(z * z * edge * (1 - edge) / trials, abs=1e-12)
+        assert (hits / trials - edge) ** 2 == pytest.approx(
+            z * z * edge * (1 - edge) / trials, abs=1e-12
+        )
     assert low <= hits / trials <= high
 
 
@@ -60,7 +84,10 @@ def test_intervals_know_what_is_inside():
 
 def test_by_method_sorts_folds_and_keeps_methods_in_order():
     records = [record(1, 0, "z"), record(0, 1, "z"), record(0, 0, "a")]
-    assert list(by_method(records, "p")) == ["a", "z"] or list(by_method(records, "p")) == ["z", "a"]
+    assert list(by_method(records, "p")) == ["a", "z"] or list(by_method(records, "p")) == [
+        "z",
+        "a",
+    ]
     assert [(r.repetition, r.fold) for r in by_method(records, "p")["z"]] == [(0, 1), (1, 0)]
     assert by_method(records, "other") == {}
 

@@ -22,7 +22,9 @@ def test_against_scipys_paired_test_with_its_variance_widened(n, ratio):
     if n > 2:
         x = np.linspace(abs(test.statistic), 400, 4_000_001)
         density = (1 + x**2 / (n - 1)) ** (-n / 2)
-        half = np.trapezoid(density, x) / np.trapezoid((1 + (y := np.linspace(-400, 400, 4_000_001)) ** 2 / (n - 1)) ** (-n / 2), y)
+        half = np.trapezoid(density, x) / np.trapezoid(
+            (1 + (y := np.linspace(-400, 400, 4_000_001)) ** 2 / (n - 1)) ** (-n / 2), y
+        )
         assert test.p_value == pytest.approx(2 * half, rel=1e-4)
 
 
@@ -30,7 +32,10 @@ def test_scikit_learns_documented_example():
     """ "Statistical comparison of models using grid search": corrected t 0.750, one-sided p 0.227 for rbf against linear."""
     X, y = make_moons(noise=0.352, random_state=1, n_samples=100)
     folds = RepeatedStratifiedKFold(n_splits=10, n_repeats=10, random_state=0)
-    rbf, linear = (cross_val_score(SVC(kernel=kernel, random_state=0), X, y, scoring="roc_auc", cv=folds) for kernel in ("rbf", "linear"))
+    rbf, linear = (
+        cross_val_score(SVC(kernel=kernel, random_state=0), X, y, scoring="roc_auc", cv=folds)
+        for kernel in ("rbf", "linear")
+    )
     test = corrected_t_test(rbf, linear, test_per_train=10 / 90)
     assert f"{test.statistic:.3f}" == "0.750"
     assert f"{test.p_value / 2:.3f}" == "0.227"
@@ -38,7 +43,10 @@ def test_scikit_learns_documented_example():
 
 def test_order_only_changes_the_sign():
     a, b = [0.1, 0.9, 0.4], [0.2, 0.3, 0.3]
-    one, other = corrected_t_test(a, b, test_per_train=0.25), corrected_t_test(b, a, test_per_train=0.25)
+    one, other = (
+        corrected_t_test(a, b, test_per_train=0.25),
+        corrected_t_test(b, a, test_per_train=0.25),
+    )
     assert (one.statistic, one.p_value) == (-other.statistic, other.p_value)
 
 
@@ -69,8 +77,14 @@ def test_the_correction_calls_off_what_the_plain_test_announces():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"first": [1.0], "second": [0.5], "test_per_train": 0.25}, "at least two folds must be paired; found 1"),
-        ({"first": [1.0, 0.5], "second": [0.5, 0.5], "test_per_train": 0.0}, "test_per_train must be above 0"),
+        (
+            {"first": [1.0], "second": [0.5], "test_per_train": 0.25},
+            "at least two folds must be paired; found 1",
+        ),
+        (
+            {"first": [1.0, 0.5], "second": [0.5, 0.5], "test_per_train": 0.0},
+            "test_per_train must be above 0",
+        ),
     ],
 )
 def test_bad_input(options, message):
@@ -112,7 +126,9 @@ def test_standings():
 def test_holm_is_left_out_where_the_paper_leaves_it_out():
     methods = {m: records(m, h) for m, h in {"a": 2, "b": 10, "c": 21}.items()}
     plain, corrected = (standings(methods, "mcc", many=many) for many in (False, True))
-    direct = corrected_t_test([r.mcc for r in methods["c"]], [r.mcc for r in methods["a"]], test_per_train=0.25)
+    direct = corrected_t_test(
+        [r.mcc for r in methods["c"]], [r.mcc for r in methods["a"]], test_per_train=0.25
+    )
     assert plain["a"].p_value == pytest.approx(direct.p_value)
     assert corrected["a"].p_value == pytest.approx(2 * direct.p_value)
 

@@ -13,14 +13,18 @@ REDRAWN = Problem("p", np.zeros((100, 1)), Y, redraw=Redraw(5, 60))
 @pytest.mark.parametrize("folds", [2, 3, 5])
 def test_every_row_is_tested_once_and_has_one_role_a_fold(problem, folds):
     splits = make_splits(problem, folds=folds, repetitions=3, seed=4)
-    assert [(s.repetition, s.fold) for s in splits] == [(r, f) for r in range(3) for f in range(folds)]
+    assert [(s.repetition, s.fold) for s in splits] == [
+        (r, f) for r in range(3) for f in range(folds)
+    ]
     for repetition in range(3):
         mine = [s for s in splits if s.repetition == repetition]
         rows = np.sort(np.concatenate([s.test for s in mine]))
         assert len(set(rows)) == len(rows) == problem.rows
         np.testing.assert_array_equal(rows, np.sort(np.concatenate([s.validation for s in mine])))
         for s in mine:
-            np.testing.assert_array_equal(np.sort(np.concatenate([s.train, s.validation, s.test])), rows)
+            np.testing.assert_array_equal(
+                np.sort(np.concatenate([s.train, s.validation, s.test])), rows
+            )
             np.testing.assert_array_equal(np.sort(s.learn), np.setdiff1d(rows, s.test))
 
 
@@ -35,14 +39,22 @@ def test_repetitions_differ_and_seeds_repeat():
     assert all(np.array_equal(a.test, b.test) for a, b in zip(one, again, strict=True))
     assert not any(np.array_equal(a.test, b.test) for a, b in zip(one, other, strict=True))
     assert not np.array_equal(one[0].test, one[5].test)
-    positives = {tuple(np.unique(np.concatenate([s.test[Y[s.test] == 1] for s in one[r * 5 : r * 5 + 5]]))) for r in range(2)}
+    positives = {
+        tuple(np.unique(np.concatenate([s.test[Y[s.test] == 1] for s in one[r * 5 : r * 5 + 5]])))
+        for r in range(2)
+    }
     assert len(positives) == 2
 
 
 @pytest.mark.parametrize(
     ("positives", "folds", "error", "message"),
     [
-        (3, 5, TooFewPositivesError, r"few has 3 positives \('1'\), fewer than 5 folds: .*--folds 3.*--leave-one-positive-out"),
+        (
+            3,
+            5,
+            TooFewPositivesError,
+            r"few has 3 positives \('1'\), fewer than 5 folds: .*--folds 3.*--leave-one-positive-out",
+        ),
         (1, 5, TooFewPositivesError, "few has 1 positives .*at least two are needed"),
         (3, 1, ValueError, "folds must be at least 2; found 1"),
     ],
@@ -55,5 +67,8 @@ def test_too_few_positives(positives, folds, error, message):
 
 def test_too_few_negatives():
     most = Problem("most", np.zeros((50, 1)), np.arange(50) >= 3, labels=("no", "yes"))
-    with pytest.raises(TooFewPositivesError, match=r"most has 3 negatives \('no'\), fewer than 5 folds: ask for .*\(--folds 3\)$"):
+    with pytest.raises(
+        TooFewPositivesError,
+        match=r"most has 3 negatives \('no'\), fewer than 5 folds: ask for .*\(--folds 3\)$",
+    ):
         make_splits(most, folds=5)

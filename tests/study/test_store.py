@@ -25,15 +25,31 @@ from astralearn.study.store import Store, _read_only, delete
 
 
 def record(method="m", fold=0, **changes):
-    values = {"tn": 90, "fp": 5, "fn": 1, "tp": 4, "average_precision": 0.25, "fit_seconds": 0.5, "error": None, **changes}
+    values = {
+        "tn": 90,
+        "fp": 5,
+        "fn": 1,
+        "tp": 4,
+        "average_precision": 0.25,
+        "fit_seconds": 0.5,
+        "error": None,
+        **changes,
+    }
     return Record("p", method, 0, fold, 400, **values)
 
 
-HISTORY = {"epoch": np.arange(3, dtype=np.float32), "e_ratio": np.array([9.5, 3.25, 1e-9], dtype=np.float32)}
+HISTORY = {
+    "epoch": np.arange(3, dtype=np.float32),
+    "e_ratio": np.array([9.5, 3.25, 1e-9], dtype=np.float32),
+}
 
 
 def test_what_goes_in_comes_out(tmp_path):
-    kept = [record(), record(fold=1, average_precision=None, error="ValueError: no"), record(method="n")]
+    kept = [
+        record(),
+        record(fold=1, average_precision=None, error="ValueError: no"),
+        record(method="n"),
+    ]
     with Store(tmp_path / "s.sqlite") as store:
         store.add([Outcome(kept[0], HISTORY)])
         store.add([Outcome(kept[1], {}), Outcome(kept[2], {})])
@@ -63,14 +79,18 @@ def test_nothing_is_left_of_a_study_that_is_deleted(tmp_path):
 
 def test_wal(tmp_path):
     with Store(tmp_path / "s.sqlite"):
-        assert sqlite3.connect(tmp_path / "s.sqlite").execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert sqlite3.connect(tmp_path / "s.sqlite").execute("PRAGMA journal_mode").fetchone() == (
+            "wal",
+        )
 
 
 def test_settings_may_grow_but_not_change(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         store.agree({"folds": "5"})
         store.agree({"folds": "5", "method GMN": "x"})
-        with pytest.raises(MismatchError, match=r"its method GMN is x, now it is y\. Use another path \(--out\)"):
+        with pytest.raises(
+            MismatchError, match=r"its method GMN is x, now it is y\. Use another path \(--out\)"
+        ):
             store.agree({"method GMN": "y", "seed": "1"})
         store.agree({"seed": "2"})  # the refused call has stored nothing
 
@@ -78,7 +98,11 @@ def test_settings_may_grow_but_not_change(tmp_path):
 @pytest.mark.parametrize(
     ("before", "now", "change"),
     [
-        ("m.C(a=1, b=(2, 3), c='x')", "m.C(a=1, b=(2, 4), c='x')", r"is b=\(2, 3\), now it is b=\(2, 4\)\."),
+        (
+            "m.C(a=1, b=(2, 3), c='x')",
+            "m.C(a=1, b=(2, 4), c='x')",
+            r"is b=\(2, 3\), now it is b=\(2, 4\)\.",
+        ),
         ("m.C(a=1, c='x')", "m.C(a=1, c='y')", r"is c='x', now it is c='y'\."),
         ("m.C(a=1)", "m.C(a=1, b=2)", r"is without it, now it is b=2\."),
         ("m.C(a=1)", "n.D(a=1)", r"is m\.C, now it is n\.D\."),
@@ -104,7 +128,9 @@ def test_only_what_differs_between_methods_is_said(tmp_path, before, now, change
         ("ModuleNotFoundError: no", False),
     ],
 )
-def test_folds_that_were_interrupted_or_lacked_something_are_not_finished(tmp_path, error, is_finished):
+def test_folds_that_were_interrupted_or_lacked_something_are_not_finished(
+    tmp_path, error, is_finished
+):
     with Store(tmp_path / "s.sqlite") as store:
         store.add([Outcome(record(error=error), {})])
         assert bool(store.finished()) == is_finished
@@ -118,12 +144,16 @@ def test_a_second_writer_is_refused(tmp_path):
     Store(tmp_path / "s.sqlite").__exit__(None, None, None)
 
 
-@pytest.mark.parametrize("name", ["out/s.sqlite", "out/deeper/s.sqlite", "taken.sqlite", "locked.sqlite"])
+@pytest.mark.parametrize(
+    "name", ["out/s.sqlite", "out/deeper/s.sqlite", "taken.sqlite", "locked.sqlite"]
+)
 def test_what_cannot_be_written_is_not_in_use(tmp_path, name):
     (tmp_path / "out").write_text("a file where the folder should be")
     (tmp_path / "taken.sqlite").mkdir()
     (tmp_path / "locked.sqlite.lock").mkdir()
-    with pytest.raises(StudyError, match=rf"{name} cannot be written \(.+\): use another path \(--out\)") as caught:
+    with pytest.raises(
+        StudyError, match=rf"{name} cannot be written \(.+\): use another path \(--out\)"
+    ) as caught:
         Store(tmp_path / name)
     assert not isinstance(caught.value, InUseError)
 
@@ -155,7 +185,9 @@ def test_a_killed_writer_leaves_no_lock(tmp_path):
     code = f"""
 import sys; from pathlib import Path; from astralearn.study.store import Store
 store = Store(Path({str(tmp_path / "s.sqlite")!r})); print("open", flush=True); sys.stdin.read()"""
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(InUseError):
             Store(tmp_path / "s.sqlite")
@@ -172,7 +204,12 @@ def test_a_file_that_was_made_but_not_filled_is_an_empty_study(tmp_path, mode):
     made = sqlite3.connect(path)
     made.execute(f"PRAGMA journal_mode = {mode}")
     made.close()
-    assert (read_records(path), read_sessions(path), problems_in(path), methods_in(path)) == ([], [], [], {})
+    assert (read_records(path), read_sessions(path), problems_in(path), methods_in(path)) == (
+        [],
+        [],
+        [],
+        {},
+    )
     with Store(path) as store:
         store.add([Outcome(record(), {})])
     assert read_records(path) == [record()]
@@ -220,7 +257,9 @@ def test_a_folder_that_cannot_be_written_can_be_read():
 
 def test_what_cannot_be_read_is_not_called_another_kind_of_file():
     with as_nobody() as read:
-        with pytest.raises(StudyError, match=r"s\.sqlite cannot be read \(unable to open database file\)"):
+        with pytest.raises(
+            StudyError, match=r"s\.sqlite cannot be read \(unable to open database file\)"
+        ):
             read(0o755, 0o000)
         with pytest.raises(StudyError, match="no study file"):
             read(0o000, 0o444)
@@ -228,12 +267,16 @@ def test_what_cannot_be_read_is_not_called_another_kind_of_file():
 
 def test_other_files_are_refused_and_left_alone(tmp_path):
     path = tmp_path / "notes.sqlite"
-    path.write_text("my notes, which are not a database and longer than a header of one hundred bytes" * 3)
+    path.write_text(
+        "my notes, which are not a database and longer than a header of one hundred bytes" * 3
+    )
     before = path.read_bytes()
     with pytest.raises(StudyError, match="is not a study file"):
         Store(path)
     assert path.read_bytes() == before
-    sqlite3.connect(tmp_path / "new.sqlite").executescript("PRAGMA user_version = 99; CREATE TABLE t (x);")
+    sqlite3.connect(tmp_path / "new.sqlite").executescript(
+        "PRAGMA user_version = 99; CREATE TABLE t (x);"
+    )
     with pytest.raises(StudyError, match="written in format 99"):
         Store(tmp_path / "new.sqlite")
     with pytest.raises(StudyError, match="no study file"):

@@ -23,18 +23,29 @@ def problem(rows=101, seed=0):
 def outcomes(method, data=None, *, folds=5, repetitions=2, stack=50, seed=0):
     data = data or problem()
     splits = make_splits(data, folds=folds, repetitions=repetitions)
-    return splits, [o for unit in units(data, method, splits, seed=seed, stack=stack) for o in run_unit(unit)]
+    return splits, [
+        o for unit in units(data, method, splits, seed=seed, stack=stack) for o in run_unit(unit)
+    ]
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(class_weight="balanced"), LinearSVC(), DummyClassifier(strategy="prior")])
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(class_weight="balanced"), LinearSVC(), DummyClassifier(strategy="prior")],
+)
 def test_a_record_is_what_scikit_learn_counts(estimator):
     data = problem()
     splits, found = outcomes(Method("m", estimator), data)
     for split, (record, history) in zip(splits, found, strict=True):
         model = estimator.fit(data.X[split.learn], data.y[split.learn])
         truth, test = data.y[split.test], data.X[split.test]
-        assert [record.tn, record.fp, record.fn, record.tp] == confusion_matrix(truth, model.predict(test)).ravel().tolist()
-        scores = model.decision_function(test) if hasattr(model, "decision_function") else model.predict_proba(test)[:, 1]
+        assert [record.tn, record.fp, record.fn, record.tp] == confusion_matrix(
+            truth, model.predict(test)
+        ).ravel().tolist()
+        scores = (
+            model.decision_function(test)
+            if hasattr(model, "decision_function")
+            else model.predict_proba(test)[:, 1]
+        )
         assert record.average_precision == pytest.approx(average_precision_score(truth, scores))
         assert (record.learned, record.tested) == (len(split.learn), len(split.test))
         assert history == {}
@@ -57,8 +68,12 @@ def test_a_stack_trains_in_one_call_and_is_split_into_records():
     splits, found = outcomes(Method("m", Stacked()), stack=7)
     assert Stacked.calls - before == 2  # ten folds, at most seven a call
     _, one_by_one = outcomes(Method("m", Nearest()))
-    assert [(o.record.tp, o.record.fp) for o in found] == [(o.record.tp, o.record.fp) for o in one_by_one]
-    assert [(o.record.repetition, o.record.fold) for o in found] == [(s.repetition, s.fold) for s in splits]
+    assert [(o.record.tp, o.record.fp) for o in found] == [
+        (o.record.tp, o.record.fp) for o in one_by_one
+    ]
+    assert [(o.record.repetition, o.record.fold) for o in found] == [
+        (s.repetition, s.fold) for s in splits
+    ]
 
 
 def test_a_stack_of_encoded_folds_is_bounded_in_memory(monkeypatch):
@@ -67,14 +82,18 @@ def test_a_stack_of_encoded_folds_is_bounded_in_memory(monkeypatch):
     splits, whole = outcomes(Method("m", Stacked()), gaps)
 
     def sizes(data, stack):
-        return [len(u.splits) for u in units(data, Method("m", Stacked()), splits, seed=0, stack=stack)]
+        return [
+            len(u.splits) for u in units(data, Method("m", Stacked()), splits, seed=0, stack=stack)
+        ]
 
     monkeypatch.setattr(unit, "MOST_ENCODED", 4 * 101 * 3)
     assert sizes(gaps, 50) == [4, 4, 2]
     assert sizes(gaps, 3) == [3, 3, 3, 1]
     assert sizes(complete, 50) == [10]
     _, bounded = outcomes(Method("m", Stacked()), gaps)
-    assert [replace(o.record, fit_seconds=0.0) for o in bounded] == [replace(o.record, fit_seconds=0.0) for o in whole]
+    assert [replace(o.record, fit_seconds=0.0) for o in bounded] == [
+        replace(o.record, fit_seconds=0.0) for o in whole
+    ]
     monkeypatch.setattr(unit, "MOST_ENCODED", 1)
     assert sizes(gaps, 50) == [1] * 10
 
@@ -98,7 +117,9 @@ def test_roles(validates, roles):
             seen.extend(model.roles_ for model in models)
             return models
 
-    _, found = outcomes(Method("m", Watching(), validates=validates), problem(rows=100), repetitions=1)
+    _, found = outcomes(
+        Method("m", Watching(), validates=validates), problem(rows=100), repetitions=1
+    )
     assert [o.record.error for o in found] == [None] * 5
     assert seen == [roles] * 5
     assert found[0].record.learned == 80
@@ -139,7 +160,10 @@ def test_a_method_that_raises_has_missed_the_fold_and_says_why():
     fine = [o.record for s, o in zip(splits, found, strict=True) if len(s.learn) % 2 == 0]
     assert len(failed) == 8
     for record in failed:
-        assert record.error == "ValueError: BaseClassifier in ensemble is worse than random, ensemble cannot be fit."
+        assert (
+            record.error
+            == "ValueError: BaseClassifier in ensemble is worse than random, ensemble cannot be fit."
+        )
         assert (record.tp, record.fp, record.g_mean, record.mcc) == (0, 0, 0.0, 0.0)
         assert record.tn + record.fn == record.tested
         assert record.fn >= 2
@@ -149,7 +173,9 @@ def test_a_method_that_raises_has_missed_the_fold_and_says_why():
 def test_when_and_from_where_xgboost_raised_is_no_part_of_the_message():
     class Dated(Nearest):
         def fit(self, X, y):
-            raise RuntimeError(f"[10:05:{len(X) % 60:02}] /src/data.cc:1: Check failed: inf\nStack trace:\n  [bt] (0) {id(X):#x}")
+            raise RuntimeError(
+                f"[10:05:{len(X) % 60:02}] /src/data.cc:1: Check failed: inf\nStack trace:\n  [bt] (0) {id(X):#x}"
+            )
 
     data = problem()
     _, found = outcomes(Method("m", Dated()), data)
@@ -164,7 +190,9 @@ def test_where_a_stack_raises_only_the_bad_folds_are_missed():
             return super().fit_many(X, y, splits)
 
     splits, found = outcomes(Method("m", Fragile()), problem(rows=101))
-    assert [o.record.error for o in found] == ["RuntimeError: odd" if len(s.learn) % 2 else None for s in splits]
+    assert [o.record.error for o in found] == [
+        "RuntimeError: odd" if len(s.learn) % 2 else None for s in splits
+    ]
 
 
 def test_an_interruption_is_not_a_miss():

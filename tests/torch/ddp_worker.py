@@ -28,7 +28,14 @@ from astralearn.torch import (
     full_batch_backward,
 )
 
-LOSSES = {"gmn": GMNLoss, "bce": BCELoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
+LOSSES = {
+    "gmn": GMNLoss,
+    "bce": BCELoss,
+    "f1": F1Loss,
+    "mcc": MCCLoss,
+    "balanced_accuracy": BalancedAccuracyLoss,
+    "root_gmn": RootGMNLoss,
+}
 
 
 def model(dtype: torch.dtype) -> nn.Module:
@@ -75,14 +82,18 @@ def monitor_error(logits: torch.Tensor, y: torch.Tensor, mine: slice) -> float:
         with monitor.sync_context():
             counts.append(monitor.confusion())
     differences = [reading - getattr(joined, name) for name, reading in readings.items()]
-    differences += [(mine - truth) / len(y) for each in counts for mine, truth in zip(each, joined, strict=True)]
+    differences += [
+        (mine - truth) / len(y) for each in counts for mine, truth in zip(each, joined, strict=True)
+    ]
     return max(abs(float(difference)) for difference in differences)
 
 
 def errors_in(dtype: torch.dtype, rank: int, world: int) -> dict[str, float]:
     x, y, weight = data(dtype)
     errors = {}
-    for (name, loss), options, split in itertools.product(LOSSES.items(), ({}, {"per_output": True}), (shards, shards_with_an_empty_one)):
+    for (name, loss), options, split in itertools.product(
+        LOSSES.items(), ({}, {"per_output": True}), (shards, shards_with_an_empty_one)
+    ):
         mine = split(world)[rank]
         single = model(dtype)
         expected = loss(**options)(single(x), y, weight)
@@ -91,13 +102,25 @@ def errors_in(dtype: torch.dtype, rank: int, world: int) -> dict[str, float]:
         value = loss(process_group=True, **options)(parallel(x[mine]), y[mine], weight[mine])
         value.backward()
         key = f"{name} {sorted(options)} {split.__name__}"
-        errors[key] = max(worst(gradients(parallel), gradients(single)), abs(float(value.detach() - expected.detach())))
+        errors[key] = max(
+            worst(gradients(parallel), gradients(single)),
+            abs(float(value.detach() - expected.detach())),
+        )
         parallel = DistributedDataParallel(model(dtype))
-        batches = [tuple(part[mine][i : i + 3] for part in (x, y, weight)) for i in range(0, max(1, len(x[mine])), 3)]
-        value = full_batch_backward(parallel, loss(process_group=dist.group.WORLD, **options), batches)
-        errors[f"{key} micro-batches"] = max(worst(gradients(parallel), gradients(single)), abs(float(value - expected.detach())))
+        batches = [
+            tuple(part[mine][i : i + 3] for part in (x, y, weight))
+            for i in range(0, max(1, len(x[mine])), 3)
+        ]
+        value = full_batch_backward(
+            parallel, loss(process_group=dist.group.WORLD, **options), batches
+        )
+        errors[f"{key} micro-batches"] = max(
+            worst(gradients(parallel), gradients(single)), abs(float(value - expected.detach()))
+        )
     logits = model(dtype)(x).detach()
-    errors["monitor"] = max(monitor_error(logits, y, split(world)[rank]) for split in (shards, shards_with_an_empty_one))
+    errors["monitor"] = max(
+        monitor_error(logits, y, split(world)[rank]) for split in (shards, shards_with_an_empty_one)
+    )
     return errors
 
 
@@ -113,9 +136,15 @@ def main() -> None:
     seen = list(sampler)
     everyone: list[list[list[int]]] = [[] for _ in range(world)]
     dist.all_gather_object(everyone, seen)
-    negatives = [index for batches in everyone for batch in batches for index in batch if not labels[index]]
-    sound = all(len(b) == len(seen) and all(any(labels[i] for i in batch) for batch in b) for b in everyone)
-    errors["sampler"] = 0.0 if sound and len(negatives) == len(set(negatives)) and len(negatives) > 150 else 1.0
+    negatives = [
+        index for batches in everyone for batch in batches for index in batch if not labels[index]
+    ]
+    sound = all(
+        len(b) == len(seen) and all(any(labels[i] for i in batch) for batch in b) for b in everyone
+    )
+    errors["sampler"] = (
+        0.0 if sound and len(negatives) == len(set(negatives)) and len(negatives) > 150 else 1.0
+    )
     if rank == 0:
         with open(os.environ["DDP_RESULT"], "w") as file:
             json.dump(errors, file)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of the packages that the examples are about
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # those of the packages that the examples are about
 
 
 def functions(name):
@@ -17,7 +19,10 @@ def functions(name):
 
 def test_training_loop():
     example = functions("torch_training_loop.py")
-    g_mean = {mode: float(example["judge"](example["train"](mode, epochs=60)).split()[-1]) for mode in (False, True)}
+    g_mean = {
+        mode: float(example["judge"](example["train"](mode, epochs=60)).split()[-1])
+        for mode in (False, True)
+    }
     assert g_mean[True] > g_mean[False] + 0.2
 
 
@@ -41,7 +46,19 @@ def test_fashion_mnist_says_what_to_do_where_it_is_absent(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/usr/share/datasets/fashion-mnist").exists(), reason="needs the package dataset-fashion-mnist")
+@pytest.mark.skipif(
+    not Path("/usr/share/datasets/fashion-mnist").exists(),
+    reason="needs the package dataset-fashion-mnist",
+)
 def test_fashion_mnist():
-    command = [sys.executable, str(EXAMPLES / "torch_fashion_mnist.py"), "--seeds", "1", "--epochs", "2", "--negatives", "1000"]
+    command = [
+        sys.executable,
+        str(EXAMPLES / "torch_fashion_mnist.py"),
+        "--seeds",
+        "1",
+        "--epochs",
+        "2",
+        "--negatives",
+        "1000",
+    ]
     assert "GMN-ASTra" in subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -4,7 +4,13 @@ import sys
 import pytest
 import torch
 from torch import nn
-from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset, WeightedRandomSampler
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    RandomSampler,
+    TensorDataset,
+    WeightedRandomSampler,
+)
 
 from astralearn.torch import (
     ASTra,
@@ -21,7 +27,9 @@ from astralearn.torch import (
 
 def model(*extra, seed=0):
     torch.manual_seed(seed)
-    return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), *extra, nn.Linear(6, 1), nn.Flatten(0), ASTra())
+    return nn.Sequential(
+        nn.Linear(4, 6), nn.Tanh(), *extra, nn.Linear(6, 1), nn.Flatten(0), ASTra()
+    )
 
 
 def data(n, positives=11, seed=1):
@@ -39,13 +47,19 @@ def worst(mine, truth):
     return float((mine - truth).abs().max() / truth.abs().max())
 
 
-@pytest.mark.parametrize("loss", [GMNLoss, BCELoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss], ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    "loss",
+    [GMNLoss, BCELoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss],
+    ids=lambda loss: loss.name,
+)
 def test_a_thousand_micro_batches_equal_one_batch(loss):
     x, y, weight = data(4000)
     whole, parts = model(), model()
     expected = loss()(whole(x), y, weight)
     expected.backward()
-    value = full_batch_backward(parts, loss(), list(zip(x.split(4), y.split(4), weight.split(4), strict=True)))
+    value = full_batch_backward(
+        parts, loss(), list(zip(x.split(4), y.split(4), weight.split(4), strict=True))
+    )
     assert worst(gradients(parts), gradients(whole)) < 1e-5
     assert float(value) == pytest.approx(float(expected.detach()), rel=1e-5)
 
@@ -84,8 +98,13 @@ def seeded():
     [
         lambda y: {"batch_sampler": StratifiedBatchSampler(y, 16, positives_per_batch=3)},
         lambda y: {"shuffle": True, "generator": seeded(), "batch_size": 16, "drop_last": True},
-        lambda y: {"sampler": WeightedRandomSampler(y + 0.2, 40, generator=seeded()), "batch_size": 16},
-        lambda y: {"batch_sampler": BatchSampler(RandomSampler(y, generator=seeded()), 16, drop_last=True)},
+        lambda y: {
+            "sampler": WeightedRandomSampler(y + 0.2, 40, generator=seeded()),
+            "batch_size": 16,
+        },
+        lambda y: {
+            "batch_sampler": BatchSampler(RandomSampler(y, generator=seeded()), 16, drop_last=True)
+        },
     ],
     ids=["stratified", "generator", "sampler", "batch_sampler"],
 )
@@ -97,7 +116,9 @@ def test_loaders_with_a_state_of_their_own_repeat_themselves_and_go_on_as_after_
     inputs, labels = zip(*untouched, strict=True)
     GMNLoss()(whole(torch.cat(inputs)), torch.cat(labels)).backward()
     assert worst(gradients(net), gradients(whole)) < 1e-5
-    assert all(torch.equal(mine, theirs) for (mine, _), (theirs, _) in zip(loader, untouched, strict=True))
+    assert all(
+        torch.equal(mine, theirs) for (mine, _), (theirs, _) in zip(loader, untouched, strict=True)
+    )
 
 
 def test_batch_norm_statistics_move_once():
@@ -146,7 +167,9 @@ def test_batches_of_another_kind():
     net, other = model(), model()
     full_batch_backward(net, GMNLoss(), list(zip(x.split(5), y.split(5), strict=True)))
     batches = [{"image": a, "label": b} for a, b in zip(x.split(5), y.split(5), strict=True)]
-    full_batch_backward(other, GMNLoss(), batches, forward=lambda m, batch: (m(batch["image"]), batch["label"]))
+    full_batch_backward(
+        other, GMNLoss(), batches, forward=lambda m, batch: (m(batch["image"]), batch["label"])
+    )
     assert torch.equal(gradients(net), gradients(other))
 
 
@@ -170,7 +193,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 def test_peak_memory_does_not_grow_with_their_number():
     """200 micro-batches after 5: their activations (3.6 MB each) would take 700 MB if kept."""
-    run = subprocess.run([sys.executable, "-c", MEMORY, "200"], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", MEMORY, "200"], capture_output=True, text=True, check=True
+    )
     assert float(run.stdout) < 15
 
 
@@ -178,7 +203,12 @@ def test_peak_memory_does_not_grow_with_their_number():
     ("loss", "batches", "error", "message"),
     [
         (GMNLoss(running=0.9), [], ValueError, "exact, a loss with running sums is not"),
-        (GMNLoss(), iter([]), TypeError, "goes through the batches twice: pass a list or a DataLoader"),
+        (
+            GMNLoss(),
+            iter([]),
+            TypeError,
+            "goes through the batches twice: pass a list or a DataLoader",
+        ),
         (GMNLoss(), [], ValueError, "at least one micro-batch"),
     ],
 )
@@ -189,7 +219,9 @@ def test_mistakes_get_a_clear_error(loss, batches, error, message):
 
 def test_what_cannot_be_added_up_is_refused():
     model, batch = nn.Linear(2, 1), (torch.zeros(4, 2), torch.zeros(4, 1))
-    with pytest.raises(TypeError, match=r"found BCEWithLogitsLoss: use astralearn\.torch\.BCELoss\(\)"):
+    with pytest.raises(
+        TypeError, match=r"found BCEWithLogitsLoss: use astralearn\.torch\.BCELoss\(\)"
+    ):
         full_batch_backward(model, nn.BCEWithLogitsLoss(), [batch])
     with pytest.raises(TypeError, match=r"a batch must be \(inputs, target\) .*found a Tensor"):
         full_batch_backward(model, GMNLoss(), [batch[0]])

@@ -9,14 +9,24 @@ from torch import nn
 
 import astralearn
 from astralearn.core.warp import LOWEST
-from astralearn.torch import ASTra, BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.torch import (
+    ASTra,
+    BalancedAccuracyLoss,
+    BCELoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+)
 from astralearn.torch.elementary import expm1, log1p, swift, swift_losses
 
 LOSSES = [BCELoss, GMNLoss, RootGMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss]
 
 X = torch.cat([torch.linspace(-40, 40, 161), torch.tensor([-1e4, -1e-4, 1e-4, 1e4])])
 # Packages deprecating each other's functions are not this library's to fix.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,40 +41,67 @@ def reference(x, layer):
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_elementary_functions_keep_relative_accuracy(dtype):
-    v = torch.cat([torch.logspace(-30, 1.5, 2000, dtype=torch.float64), torch.tensor([0.5, 0.49999, 0.50001], dtype=torch.float64)])
+    v = torch.cat(
+        [
+            torch.logspace(-30, 1.5, 2000, dtype=torch.float64),
+            torch.tensor([0.5, 0.49999, 0.50001], dtype=torch.float64),
+        ]
+    )
     v = v.to(dtype)
     tolerance = 8 * torch.finfo(dtype).eps
     wide = v.double()
     torch.testing.assert_close(log1p(v).double(), torch.log1p(wide), rtol=tolerance, atol=0)
     torch.testing.assert_close(expm1(v).double(), torch.expm1(wide), rtol=tolerance, atol=0)
     torch.testing.assert_close(expm1(-v).double(), torch.expm1(-wide), rtol=tolerance, atol=0)
-    assert float(expm1(torch.zeros((), dtype=dtype))) == float(log1p(torch.zeros((), dtype=dtype))) == 0
+    assert (
+        float(expm1(torch.zeros((), dtype=dtype)))
+        == float(log1p(torch.zeros((), dtype=dtype)))
+        == 0
+    )
 
 
 def test_swift_functions_keep_relative_accuracy():
     """Against float64, where TorchInductor's compiled training calls them: s ≥ 0, u a normal number, t until its bounds."""
     eps = torch.finfo(torch.float32).eps
     s = torch.logspace(-30, 4, 4000)
-    torch.testing.assert_close(swift.one_minus_exp_minus(s).double(), -torch.expm1(-s.double()), rtol=4 * eps, atol=0)
+    torch.testing.assert_close(
+        swift.one_minus_exp_minus(s).double(), -torch.expm1(-s.double()), rtol=4 * eps, atol=0
+    )
     u = torch.logspace(-37, 37, 4000)
     torch.testing.assert_close(swift.log(u).double(), torch.log(u.double()), rtol=4 * eps, atol=eps)
     t = torch.linspace(-36, 36, 4001)
     softplus, sigmoid = swift.softplus_and_sigmoid(t)
     # e^t carries the rounding of t.
-    torch.testing.assert_close(softplus.double(), torch.nn.functional.softplus(t.double(), threshold=100), rtol=40 * eps, atol=0)
+    torch.testing.assert_close(
+        softplus.double(),
+        torch.nn.functional.softplus(t.double(), threshold=100),
+        rtol=40 * eps,
+        atol=0,
+    )
     torch.testing.assert_close(sigmoid.double(), torch.sigmoid(t.double()), rtol=40 * eps, atol=0)
 
 
 def test_swift_functions_of_the_losses_keep_relative_accuracy():
     eps = torch.finfo(torch.float32).eps
     v = -torch.logspace(-30, 1.9, 4000)
-    torch.testing.assert_close(swift_losses.exp(v).double(), torch.exp(v.double()), rtol=40 * eps, atol=0)
+    torch.testing.assert_close(
+        swift_losses.exp(v).double(), torch.exp(v.double()), rtol=40 * eps, atol=0
+    )
     near = -torch.linspace(0, 1, 4001)
-    torch.testing.assert_close(swift_losses.exp(near).double(), torch.exp(near.double()), rtol=4 * eps, atol=0)
+    torch.testing.assert_close(
+        swift_losses.exp(near).double(), torch.exp(near.double()), rtol=4 * eps, atol=0
+    )
     x = torch.cat([v, -v])
     # e^x carries the rounding of x.
-    torch.testing.assert_close(swift_losses.sigmoid(x).double(), torch.sigmoid(x.double()), rtol=40 * eps, atol=0)
-    torch.testing.assert_close(swift_losses.softplus(x).double(), -torch.nn.functional.logsigmoid(-x.double()), rtol=40 * eps, atol=0)
+    torch.testing.assert_close(
+        swift_losses.sigmoid(x).double(), torch.sigmoid(x.double()), rtol=40 * eps, atol=0
+    )
+    torch.testing.assert_close(
+        swift_losses.softplus(x).double(),
+        -torch.nn.functional.logsigmoid(-x.double()),
+        rtol=40 * eps,
+        atol=0,
+    )
     far = torch.tensor([-1e30, -1e6, -200.0])
     assert (swift_losses.exp(far) == 0).all()
     assert (swift_losses.sigmoid(far) == 0).all()
@@ -128,14 +165,18 @@ def test_shapes_taken_for_dynamic_from_the_start():
         return bce(g, y) + gmn(g, y)
 
     y = (torch.arange(len(X)) % 7 == 0).float()
-    got = torch.compile(step, fullgraph=True, dynamic=True, backend="aot_eager")(X.clone().requires_grad_(), y)
+    got = torch.compile(step, fullgraph=True, dynamic=True, backend="aot_eager")(
+        X.clone().requires_grad_(), y
+    )
     torch.testing.assert_close(got, step(X, y), rtol=2e-5, atol=1e-7)
 
 
 def test_an_absent_class_survives_a_large_scale():
     """Of the loss, as mixed precision multiplies it."""
     x = torch.tensor([0.1, -1.0, 0.0], requires_grad=True)
-    torch.compile(RootGMNLoss(), fullgraph=True, backend="aot_eager")(x, torch.zeros(3)).mul(2.0**40).backward()
+    torch.compile(RootGMNLoss(), fullgraph=True, backend="aot_eager")(x, torch.zeros(3)).mul(
+        2.0**40
+    ).backward()
     assert torch.isfinite(x.grad).all()
 
 
@@ -148,7 +189,9 @@ def test_a_logit_that_is_nan_shows_in_compiled_gradients():
     """Where mixed precision overflows, a scaler looks for it there."""
     layer, loss = ASTra(), BCELoss()
     x = torch.tensor([torch.nan, 1.0, -1.0], requires_grad=True)
-    torch.compile(lambda x, y: loss(layer(x), y), fullgraph=True)(x, torch.tensor([0.0, 1.0, 0.0])).backward()
+    torch.compile(lambda x, y: loss(layer(x), y), fullgraph=True)(
+        x, torch.tensor([0.0, 1.0, 0.0])
+    ).backward()
     assert x.grad[0].isnan()
     assert layer.raw_slope.grad.isnan().all()
 
@@ -174,7 +217,11 @@ def test_compiled_running_sums_have_no_graph_breaks_and_equal_eager():
 def test_compiled_missing_labels_equal_eager_and_get_no_gradient(ignore_index, loss):
     """Their logits are NaN, which neither the loss nor another gradient may notice."""
     missing = torch.arange(len(X)) % 5 == 0
-    y = torch.where(missing, torch.nan if ignore_index is None else ignore_index, (torch.arange(len(X)) % 7 == 0).float())
+    y = torch.where(
+        missing,
+        torch.nan if ignore_index is None else ignore_index,
+        (torch.arange(len(X)) % 7 == 0).float(),
+    )
     loss = loss(ignore_index=ignore_index)
     results = []
     for function in (loss, torch.compile(loss, fullgraph=True)):
@@ -211,7 +258,9 @@ def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
         model[0].bias.zero_()
         model[1].raw_slope.copy_(torch.arange(1.0, num_outputs + 1))
         expected = model(X[:, None]).numpy()
-    torch.onnx.export(model, (X[:, None],), str(tmp_path / "model.onnx"), dynamo=True, verbose=False)
+    torch.onnx.export(
+        model, (X[:, None],), str(tmp_path / "model.onnx"), dynamo=True, verbose=False
+    )
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
     (got,) = session.run(None, {session.get_inputs()[0].name: X[:, None].numpy()})
     np.testing.assert_allclose(got, expected, rtol=2e-5)
@@ -233,7 +282,9 @@ def test_onnx_of_a_model_with_its_loss(loss, tmp_path):
     whole, x, y = Whole().eval(), torch.linspace(-2, 2, 9), (torch.arange(9) % 3 == 0).float()
     torch.onnx.export(whole, (x, y), str(tmp_path / "model.onnx"), dynamo=True, verbose=False)
     session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
-    (got,) = session.run(None, dict(zip((i.name for i in session.get_inputs()), (x.numpy(), y.numpy()), strict=True)))
+    (got,) = session.run(
+        None, dict(zip((i.name for i in session.get_inputs()), (x.numpy(), y.numpy()), strict=True))
+    )
     np.testing.assert_allclose(got, whole(x, y).item(), rtol=2e-5)
 
 

@@ -21,7 +21,9 @@ def call(layer, raw, x):
 def with_slope(b, num_outputs=1, **kind):
     layer = ASTra(num_outputs, **kind)
     with torch.no_grad():
-        layer.raw_slope.copy_(torch.tensor(float(astralearn.raw_from_slope(b)), dtype=torch.float64))
+        layer.raw_slope.copy_(
+            torch.tensor(float(astralearn.raw_from_slope(b)), dtype=torch.float64)
+        )
     return layer
 
 
@@ -30,7 +32,9 @@ def test_gradcheck_and_gradgradcheck(num_outputs, shape):
     torch.manual_seed(0)
     layer = ASTra(num_outputs, dtype=torch.float64)
     x = (2 * torch.randn(shape, dtype=torch.float64)).requires_grad_()
-    raw = (layer.raw_slope.detach() + 3 * torch.randn(num_outputs, dtype=torch.float64)).requires_grad_()
+    raw = (
+        layer.raw_slope.detach() + 3 * torch.randn(num_outputs, dtype=torch.float64)
+    ).requires_grad_()
     assert torch.autograd.gradcheck(lambda *a: call(layer, a[1], a[0]), (x, raw))
     assert torch.autograd.gradgradcheck(lambda *a: call(layer, a[1], a[0]), (x, raw))
 
@@ -39,11 +43,16 @@ def test_gradcheck_and_gradgradcheck(num_outputs, shape):
 def test_values_against_mpmath(grad):
     x, b = points(300, np.float64, seed=7)
     with torch.set_grad_enabled(grad):
-        got = [float(with_slope(s, dtype=torch.float64)(torch.tensor(v, requires_grad=grad)).detach()) for v, s in zip(x, b, strict=True)]
+        got = [
+            float(with_slope(s, dtype=torch.float64)(torch.tensor(v, requires_grad=grad)).detach())
+            for v, s in zip(x, b, strict=True)
+        ]
     for value, v, s in zip(got, x, b, strict=True):
         truth = float(exact(float(v), float(s))["rebalanced_logit"])
         # β = b − 2 carries the rounding of b, which reaches g = bx below 0.
-        assert value == pytest.approx(truth, rel=3e-14, abs=3e-15 * (1 + math.log(s)) if grad else 0)
+        assert value == pytest.approx(
+            truth, rel=3e-14, abs=3e-15 * (1 + math.log(s)) if grad else 0
+        )
 
 
 @pytest.mark.parametrize("b", [1.0, 1.5, 7.396, 1e3, 1e6])
@@ -66,7 +75,9 @@ def test_probabilities_activation_slope_and_threshold_are_the_papers():
     b = float(astralearn.slope(0.1))
     y_hat = astralearn.astra(x.double().numpy(), b)
     np.testing.assert_allclose(layer.activation(x).detach(), y_hat, rtol=1e-4)
-    np.testing.assert_allclose(layer.probabilities(x).detach(), astralearn.rebalance(y_hat, 0.1), rtol=1e-4)
+    np.testing.assert_allclose(
+        layer.probabilities(x).detach(), astralearn.rebalance(y_hat, 0.1), rtol=1e-4
+    )
     assert layer.slope.tolist() == pytest.approx([b], rel=1e-6)
     assert layer.threshold.tolist() == pytest.approx([0.1], rel=1e-6)
     assert ((layer(x) >= 0) == (x >= 0)).all()
@@ -79,7 +90,11 @@ def test_one_slope_per_channel():
     x = torch.randn(3, 2, 4, 4)
     for channel in range(2):
         b = float(layer.slope[channel].detach())
-        np.testing.assert_allclose(layer(x)[:, channel].detach(), astralearn.rebalanced_logit(x[:, channel].double().numpy(), b), **FIT)
+        np.testing.assert_allclose(
+            layer(x)[:, channel].detach(),
+            astralearn.rebalanced_logit(x[:, channel].double().numpy(), b),
+            **FIT,
+        )
 
 
 def test_training_and_inference_agree():
@@ -96,7 +111,9 @@ def processor(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("processor")
-@pytest.mark.parametrize("scale", [0.5, 3.0, 30.0], ids=["near 0", "some far from it", "most far from it"])
+@pytest.mark.parametrize(
+    "scale", [0.5, 3.0, 30.0], ids=["near 0", "some far from it", "most far from it"]
+)
 @pytest.mark.parametrize("shape", [(3005,), (1001, 3), (40, 3, 20, 21)])
 def test_blocks_change_nothing(shape, scale, monkeypatch):
     layer = ASTra(3 if len(shape) > 1 else 1, dtype=torch.float64)
@@ -149,10 +166,14 @@ def test_blocks_of_extremes(slope, dtype, monkeypatch):
     b, exact_x = layer.slope.detach().double().item(), x.detach().double().numpy()
     roundings = 8 * torch.finfo(dtype).eps
     truth = astralearn.rebalanced_logit(exact_x, b)
-    np.testing.assert_array_less(np.abs(g.detach().double().numpy() - truth), roundings * (1 + np.abs(truth) + np.log(b)))
+    np.testing.assert_array_less(
+        np.abs(g.detach().double().numpy() - truth), roundings * (1 + np.abs(truth) + np.log(b))
+    )
     # t is rounded to a few units of its size, and ∂g/∂x changes with t as fast as it is itself.
     off = roundings * (2 + np.abs(b * exact_x).clip(max=1e2))
-    np.testing.assert_array_less(np.abs(x.grad.double().numpy() / astralearn.rebalanced_logit_dx(exact_x, b) - 1), off)
+    np.testing.assert_array_less(
+        np.abs(x.grad.double().numpy() / astralearn.rebalanced_logit_dx(exact_x, b) - 1), off
+    )
     assert torch.isfinite(layer.raw_slope.grad).all()
 
 
@@ -196,7 +217,9 @@ def test_autocast_computes_in_float32():
     assert logits.dtype == torch.bfloat16
     assert g.dtype == loss.dtype == torch.float32
     loss.backward()
-    assert all(torch.isfinite(p.grad).all() and p.grad.dtype == torch.float32 for p in model.parameters())
+    assert all(
+        torch.isfinite(p.grad).all() and p.grad.dtype == torch.float32 for p in model.parameters()
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,9 +227,17 @@ def test_autocast_computes_in_float32():
     [
         (lambda: ASTra(tau_init=0.6), ValueError, r"tau must be in \(0, 0.5\]; found 0.6"),
         (lambda: ASTra(0), ValueError, "num_outputs must be at least 1; found 0"),
-        (lambda: ASTra(3)(torch.zeros(4, 2)), ValueError, r"takes logits of shape \(N, 3\) or \(N, 3, …\); found \(4, 2\)"),
+        (
+            lambda: ASTra(3)(torch.zeros(4, 2)),
+            ValueError,
+            r"takes logits of shape \(N, 3\) or \(N, 3, …\); found \(4, 2\)",
+        ),
         (lambda: ASTra(3)(torch.zeros(3)), ValueError, r"takes logits of shape \(N, 3\)"),
-        (lambda: ASTra()(torch.zeros(3, dtype=torch.long)), TypeError, "logits in floating point; found torch.int64"),
+        (
+            lambda: ASTra()(torch.zeros(3, dtype=torch.long)),
+            TypeError,
+            "logits in floating point; found torch.int64",
+        ),
     ],
 )
 def test_mistakes_get_a_clear_error(make, error, message):

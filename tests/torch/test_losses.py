@@ -10,7 +10,14 @@ from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCC
 from astralearn.torch.losses import Memory
 from oracles import brute_loss
 
-MODULES = {"bce": BCELoss, "gmn": GMNLoss, "f1": F1Loss, "mcc": MCCLoss, "balanced_accuracy": BalancedAccuracyLoss, "root_gmn": RootGMNLoss}
+MODULES = {
+    "bce": BCELoss,
+    "gmn": GMNLoss,
+    "f1": F1Loss,
+    "mcc": MCCLoss,
+    "balanced_accuracy": BalancedAccuracyLoss,
+    "root_gmn": RootGMNLoss,
+}
 every_loss = pytest.mark.parametrize("name", list(MODULES))
 
 
@@ -19,7 +26,10 @@ def batch(n=60, seed=0, scale=3.0, outputs=None):
     shape = (n,) if outputs is None else (n, outputs)
     y = rng.random(shape) < 0.2
     y[:2], y[2] = True, False
-    return [torch.tensor(a) for a in (rng.normal(0, scale, shape), y.astype(int), rng.uniform(0.1, 3, shape))]
+    return [
+        torch.tensor(a)
+        for a in (rng.normal(0, scale, shape), y.astype(int), rng.uniform(0.1, 3, shape))
+    ]
 
 
 def value_and_gradient(loss, g, *rest):
@@ -39,11 +49,15 @@ def test_value_against_the_textbook(name, weighted):
     g, y, w = batch()
     weight = w if weighted else torch.ones_like(w)
     got = float(MODULES[name]()(g, y, *([w] if weighted else [])))
-    assert got == pytest.approx(float(brute_loss(name, g.tolist(), y.tolist(), weight.tolist())), rel=1e-12)
+    assert got == pytest.approx(
+        float(brute_loss(name, g.tolist(), y.tolist(), weight.tolist())), rel=1e-12
+    )
 
 
 @every_loss
-@pytest.mark.parametrize("options", [{}, {"per_output": True, "reduction": "none"}, {"per_output": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"per_output": True, "reduction": "none"}, {"per_output": True}], ids=str
+)
 def test_gradcheck_and_gradgradcheck(name, options):
     g, y, w = batch(12, outputs=2)
     g.requires_grad_()
@@ -62,8 +76,12 @@ def test_extreme_logits_are_finite(name, scale, labels):
 
 
 def test_gmn_still_teaches_where_every_positive_is_lost():
-    value, gradient = value_and_gradient(GMNLoss(), torch.tensor([-200.0, -201.0, 1.0]), torch.tensor([1, 1, 0]))
-    expected = LOSSES["gmn"].gradient(np.asarray([-200.0, -201.0, 1.0]), np.asarray([1.0, 1.0, 0.0]))
+    value, gradient = value_and_gradient(
+        GMNLoss(), torch.tensor([-200.0, -201.0, 1.0]), torch.tensor([1, 1, 0])
+    )
+    expected = LOSSES["gmn"].gradient(
+        np.asarray([-200.0, -201.0, 1.0]), np.asarray([1.0, 1.0, 0.0])
+    )
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-44)
     assert float(value) == 1
 
@@ -106,7 +124,9 @@ def test_missing_labels_do_not_exist(name, how):
 
 @every_loss
 def test_a_batch_without_any_label_is_zero(name):
-    value, gradient = value_and_gradient(MODULES[name](), torch.randn(4), torch.full((4,), torch.nan))
+    value, gradient = value_and_gradient(
+        MODULES[name](), torch.randn(4), torch.full((4,), torch.nan)
+    )
     assert float(value) == 0
     assert (gradient == 0).all()
 
@@ -115,14 +135,21 @@ def test_a_batch_without_any_label_is_zero(name):
 @pytest.mark.parametrize("shape", [(20, 3), (5, 3, 2, 2)])
 def test_per_output_is_one_loss_for_each(name, shape):
     rng = np.random.default_rng(3)
-    g, y = torch.tensor(rng.normal(0, 2, shape)), torch.tensor((rng.random(shape) < 0.3).astype(int))
+    g, y = (
+        torch.tensor(rng.normal(0, 2, shape)),
+        torch.tensor((rng.random(shape) < 0.3).astype(int)),
+    )
     each = [MODULES[name]()(g[:, c], y[:, c]) for c in range(3)]
-    torch.testing.assert_close(MODULES[name](per_output=True, reduction="none")(g, y), torch.stack(each))
+    torch.testing.assert_close(
+        MODULES[name](per_output=True, reduction="none")(g, y), torch.stack(each)
+    )
     torch.testing.assert_close(MODULES[name](per_output=True)(g, y), torch.stack(each).mean())
 
 
 @every_loss
-@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64]
+)
 def test_labels_of_any_dtype(name, dtype):
     g, y, _ = batch()
     assert MODULES[name]()(g.float(), y.to(dtype)).dtype == torch.float32
@@ -134,7 +161,9 @@ def test_blocks_change_nothing(name, monkeypatch):
     g, y, w = batch(10_005)
     expected = value_and_gradient(MODULES[name](), g, y, w)
     monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 1_000)
-    torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18)
+    torch.testing.assert_close(
+        value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
+    )
 
 
 @every_loss
@@ -144,7 +173,9 @@ def test_blocks_where_positives_are_many(name, monkeypatch):
     g[y == 0] = 8.0  # lost, so that each negative weighs far more than a positive
     expected = value_and_gradient(MODULES[name](), g, y, w)
     monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 500)
-    torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18)
+    torch.testing.assert_close(
+        value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
+    )
 
 
 def test_bce_is_torchs():
@@ -164,8 +195,15 @@ def test_bce_in_few_passes_is_the_cores(dtype, weighted, per_output, has_avx512,
     w = torch.rand(200, 1, dtype=torch.float64) if weighted else None
     axis = 0 if per_output else None
     value = LOSSES["bce"].value(g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis)
-    gradient = LOSSES["bce"].gradient(g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis)
-    got = value_and_gradient(BCELoss(per_output=per_output, reduction="none"), g.to(dtype), y, None if w is None else w.to(dtype))
+    gradient = LOSSES["bce"].gradient(
+        g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis
+    )
+    got = value_and_gradient(
+        BCELoss(per_output=per_output, reduction="none"),
+        g.to(dtype),
+        y,
+        None if w is None else w.to(dtype),
+    )
     bound = 1e-12 if dtype == torch.float64 else 2e-6
     np.testing.assert_allclose(got[0].double(), value, rtol=bound)
     np.testing.assert_allclose(got[1].double(), gradient, rtol=bound, atol=1e-30)
@@ -212,7 +250,9 @@ def test_running_sums_remember_the_class_that_a_batch_lacks():
 def test_running_sums_forget_a_batch_that_is_not_finite(name, bad_batch):
     """In one of two outputs: the other one keeps its sums of the same batch."""
     batches = [batch(seed=seed, outputs=2)[:2] for seed in range(4)]
-    loss, first, second = (MODULES[name](per_output=True, reduction="none", running=0.9) for _ in range(3))
+    loss, first, second = (
+        MODULES[name](per_output=True, reduction="none", running=0.9) for _ in range(3)
+    )
     for number, (logits, target) in enumerate(batches):
         is_bad = number == bad_batch
         spoilt = logits * torch.tensor([torch.nan, 1.0]) if is_bad else logits
@@ -222,7 +262,10 @@ def test_running_sums_forget_a_batch_that_is_not_finite(name, bad_batch):
         if is_bad:
             assert torch.isnan(value[0])
         else:
-            torch.testing.assert_close((value[:1], gradient[:, :1]), value_and_gradient(first, logits[:, :1], target[:, :1]))
+            torch.testing.assert_close(
+                (value[:1], gradient[:, :1]),
+                value_and_gradient(first, logits[:, :1], target[:, :1]),
+            )
 
 
 def test_running_sums_follow_the_logits_to_their_device():
@@ -263,9 +306,13 @@ def test_running_sums_keep_the_rate_of_a_class_however_long_it_is_absent(name, d
     assert torch.isfinite(g.grad).all()
     still_of_1, still_of_0 = rates(name, loss.kept)
     is_absent = [2] if name == "bce" else [0, 2]
-    torch.testing.assert_close(still_of_1[..., is_absent], of_1[..., is_absent], rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(
+        still_of_1[..., is_absent], of_1[..., is_absent], rtol=1e-3, atol=1e-3
+    )
     is_absent = [2] if name == "bce" else [1, 2]
-    torch.testing.assert_close(still_of_0[..., is_absent], of_0[..., is_absent], rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(
+        still_of_0[..., is_absent], of_0[..., is_absent], rtol=1e-3, atol=1e-3
+    )
 
 
 @every_loss
@@ -278,7 +325,9 @@ def test_running_sums_without_a_class_for_long_start_again_when_it_is_back(name)
     for _ in range(100):
         loss(negatives, torch.zeros(len(negatives)))
         fresh(negatives, torch.zeros(len(negatives)))
-    torch.testing.assert_close(value_and_gradient(loss, g, y), value_and_gradient(fresh, g, y), rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(
+        value_and_gradient(loss, g, y), value_and_gradient(fresh, g, y), rtol=1e-12, atol=1e-15
+    )
 
 
 @every_loss
@@ -296,7 +345,9 @@ def test_running_of_zero_is_the_batch_alone(name):
 def test_the_scale_of_weights_does_not_matter(name, scale):
     g, y, w = (part.float() for part in batch())
     expected = value_and_gradient(MODULES[name](), g, y, w)
-    torch.testing.assert_close(value_and_gradient(MODULES[name](), g, y, scale * w), expected, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(
+        value_and_gradient(MODULES[name](), g, y, scale * w), expected, rtol=1e-4, atol=1e-6
+    )
 
 
 def test_weights_with_a_gradient_are_fine_where_none_is_taken():
@@ -308,16 +359,52 @@ def test_weights_with_a_gradient_are_fine_where_none_is_taken():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: GMNLoss()(torch.zeros(4, 1), torch.zeros(4)), ValueError, r"shape of logits, \(4, 1\); found \(4,\) \(use logits.squeeze"),
-        (lambda: GMNLoss()(torch.zeros(4), torch.zeros(3)), ValueError, r"target must have the shape of logits, \(4,\); found \(3,\)$"),
-        (lambda: GMNLoss()(torch.zeros(2), torch.tensor([0, 3])), ValueError, r"target must hold 0, 1 or NaN \(missing\); found 3"),
+        (
+            lambda: GMNLoss()(torch.zeros(4, 1), torch.zeros(4)),
+            ValueError,
+            r"shape of logits, \(4, 1\); found \(4,\) \(use logits.squeeze",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(4), torch.zeros(3)),
+            ValueError,
+            r"target must have the shape of logits, \(4,\); found \(3,\)$",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2), torch.tensor([0, 3])),
+            ValueError,
+            r"target must hold 0, 1 or NaN \(missing\); found 3",
+        ),
         (lambda: GMNLoss()(torch.zeros(2), torch.tensor([0.5, 1.0])), ValueError, r"found 0\.5"),
-        (lambda: GMNLoss(ignore_index=9)(torch.zeros(2), torch.tensor([9, -1])), ValueError, "or ignore_index=9; found -1"),
-        (lambda: GMNLoss()(torch.zeros(2, dtype=torch.long), torch.tensor([0, 1])), TypeError, "logits must be floating point"),
-        (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2, dtype=torch.complex64)), TypeError, "target must be a real tensor"),
-        (lambda: GMNLoss()(torch.zeros(2), [0, 1]), TypeError, "target must be a real tensor; found list"),
-        (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.ones(3)), ValueError, "sample_weight must broadcast"),
-        (lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), [1.0, 1.0]), TypeError, "sample_weight must be a tensor; found list"),
+        (
+            lambda: GMNLoss(ignore_index=9)(torch.zeros(2), torch.tensor([9, -1])),
+            ValueError,
+            "or ignore_index=9; found -1",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2, dtype=torch.long), torch.tensor([0, 1])),
+            TypeError,
+            "logits must be floating point",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2), torch.zeros(2, dtype=torch.complex64)),
+            TypeError,
+            "target must be a real tensor",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2), [0, 1]),
+            TypeError,
+            "target must be a real tensor; found list",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.ones(3)),
+            ValueError,
+            "sample_weight must broadcast",
+        ),
+        (
+            lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), [1.0, 1.0]),
+            TypeError,
+            "sample_weight must be a tensor; found list",
+        ),
         (
             lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.tensor([1.0, -1.0])),
             ValueError,
@@ -328,11 +415,31 @@ def test_weights_with_a_gradient_are_fine_where_none_is_taken():
             ValueError,
             r"sample_weight gets no gradient.*pass sample_weight\.detach\(\)",
         ),
-        (lambda: GMNLoss()(torch.zeros(0), torch.zeros(0)), ValueError, "at least one value, unless process_group is given"),
-        (lambda: GMNLoss(per_output=True)(torch.zeros(3), torch.zeros(3)), ValueError, r"per_output wants logits of shape \(N, C\)"),
-        (lambda: GMNLoss(reduction="sum"), ValueError, "reduction must be 'mean' or 'none'; found 'sum'"),
-        (lambda: GMNLoss(running=1.0), ValueError, r"running must be None or a decay in \[0, 1\); found 1.0"),
-        (lambda: GMNLoss(process_group=True)(torch.zeros(2), torch.tensor([0, 1])), RuntimeError, "init_process_group first"),
+        (
+            lambda: GMNLoss()(torch.zeros(0), torch.zeros(0)),
+            ValueError,
+            "at least one value, unless process_group is given",
+        ),
+        (
+            lambda: GMNLoss(per_output=True)(torch.zeros(3), torch.zeros(3)),
+            ValueError,
+            r"per_output wants logits of shape \(N, C\)",
+        ),
+        (
+            lambda: GMNLoss(reduction="sum"),
+            ValueError,
+            "reduction must be 'mean' or 'none'; found 'sum'",
+        ),
+        (
+            lambda: GMNLoss(running=1.0),
+            ValueError,
+            r"running must be None or a decay in \[0, 1\); found 1.0",
+        ),
+        (
+            lambda: GMNLoss(process_group=True)(torch.zeros(2), torch.tensor([0, 1])),
+            RuntimeError,
+            "init_process_group first",
+        ),
     ],
 )
 def test_mistakes_get_a_clear_error(call, error, message):
@@ -356,7 +463,9 @@ def test_a_single_logit_without_dimensions(name):
 @every_loss
 def test_the_meta_device_has_shapes(name):
     g, y = torch.empty(6, 3, device="meta"), torch.empty(6, 3, device="meta")
-    assert MODULES[name](per_output=True, reduction="none")(g, y, torch.empty(6, 1, device="meta")).shape == (3,)
+    assert MODULES[name](per_output=True, reduction="none")(
+        g, y, torch.empty(6, 1, device="meta")
+    ).shape == (3,)
 
 
 def test_arrays_are_no_tensors():

@@ -35,7 +35,9 @@ def test_missing_labels_and_weights():
     assert float(sum(monitor.confusion())) == pytest.approx(80)
 
 
-@pytest.mark.filterwarnings("ignore:The ``compute`` method of metric")  # torchmetrics on an empty one
+@pytest.mark.filterwarnings(
+    "ignore:The ``compute`` method of metric"
+)  # torchmetrics on an empty one
 def test_reset_forgets_and_an_empty_monitor_is_finite():
     monitor = SoftConfusionMonitor()
     monitor.update(*data(20))
@@ -49,7 +51,9 @@ def test_calling_it_gives_the_batch_and_counts_it():
     monitor = SoftConfusionMonitor()
     monitor.update(*data(40, seed=1))
     batch = monitor(g, y)
-    assert float(batch["mcc"]) == pytest.approx(float(soft_confusion(g.numpy(), y.numpy()).mcc), rel=1e-6)
+    assert float(batch["mcc"]) == pytest.approx(
+        float(soft_confusion(g.numpy(), y.numpy()).mcc), rel=1e-6
+    )
     assert float(sum(monitor.confusion())) == pytest.approx(80)
 
 

@@ -14,7 +14,9 @@ from astralearn.core import LOSSES
 
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.skipif(not (dist.is_available() and dist.is_gloo_available()), reason="needs gloo")
+pytestmark = pytest.mark.skipif(
+    not (dist.is_available() and dist.is_gloo_available()), reason="needs gloo"
+)
 
 
 @pytest.mark.parametrize(("world", "without_torchmetrics"), [(2, ""), (4, "1")])
@@ -29,10 +31,21 @@ def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
         "DDP_RESULT": str(result),
         "WITHOUT_TORCHMETRICS": without_torchmetrics,
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join([str(Path(astralearn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(Path(astralearn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        ),
     }
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}", str(HERE / "ddp_worker.py")]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={world}",
+        str(HERE / "ddp_worker.py"),
+    ]
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     errors = json.loads(result.read_text())
     assert len(errors) == 2 * (len(LOSSES) * 2 * 2 * 2 + 1) + 1

@@ -15,17 +15,32 @@ def labels(n=100, positives=3):
     return y
 
 
-@given(st.integers(10, 200), st.integers(1, 8), st.integers(3, 40), st.integers(1, 4), st.booleans())
-def test_every_batch_of_every_rank_has_positives_and_no_negative_comes_twice(n, positives, batch_size, ranks, drop_last):
+@given(
+    st.integers(10, 200), st.integers(1, 8), st.integers(3, 40), st.integers(1, 4), st.booleans()
+)
+def test_every_batch_of_every_rank_has_positives_and_no_negative_comes_twice(
+    n, positives, batch_size, ranks, drop_last
+):
     y = labels(n, positives)
     try:
-        samplers = [StratifiedBatchSampler(y, batch_size, num_replicas=ranks, rank=r, drop_last=drop_last) for r in range(ranks)]
+        samplers = [
+            StratifiedBatchSampler(y, batch_size, num_replicas=ranks, rank=r, drop_last=drop_last)
+            for r in range(ranks)
+        ]
     except ValueError:
         return
     batches = [list(sampler) for sampler in samplers]
     assert {len(each) for each in batches} == {len(samplers[0])}
-    assert all(sum(int(y[i]) for i in batch) == samplers[0].positives_per_batch for each in batches for batch in each)
-    assert all(samplers[0].positives_per_batch < len(batch) <= batch_size for each in batches for batch in each)
+    assert all(
+        sum(int(y[i]) for i in batch) == samplers[0].positives_per_batch
+        for each in batches
+        for batch in each
+    )
+    assert all(
+        samplers[0].positives_per_batch < len(batch) <= batch_size
+        for each in batches
+        for batch in each
+    )
     negatives = [i for each in batches for batch in each for i in batch if not y[i]]
     assert len(negatives) == len(set(negatives))
     if not drop_last:
@@ -33,7 +48,12 @@ def test_every_batch_of_every_rank_has_positives_and_no_negative_comes_twice(n, 
 
 
 def test_positives_are_dealt_out_evenly():
-    seen = [i for batch in StratifiedBatchSampler(labels(), 10, positives_per_batch=2) for i in batch if i < 3]
+    seen = [
+        i
+        for batch in StratifiedBatchSampler(labels(), 10, positives_per_batch=2)
+        for i in batch
+        if i < 3
+    ]
     counts = [seen.count(i) for i in range(3)]
     assert max(counts) - min(counts) <= 1
 
@@ -56,7 +76,9 @@ def test_epochs_differ_and_seeds_repeat():
 
 def test_in_a_data_loader():
     y = labels(50, 2)
-    loader = DataLoader(TensorDataset(torch.arange(50), y), batch_sampler=StratifiedBatchSampler(y, 8))
+    loader = DataLoader(
+        TensorDataset(torch.arange(50), y), batch_sampler=StratifiedBatchSampler(y, 8)
+    )
     assert all(int(batch.sum()) >= 1 for _, batch in loader)
     assert len(loader) == 7
 
@@ -74,25 +96,42 @@ def test_in_a_data_loader():
     ids=["list", "bool", "array", "column", "series", "reversed view"],
 )
 def test_labels_of_any_kind(kind):
-    assert list(StratifiedBatchSampler(kind(labels()), 10)) == list(StratifiedBatchSampler(labels(), 10))
+    assert list(StratifiedBatchSampler(kind(labels()), 10)) == list(
+        StratifiedBatchSampler(labels(), 10)
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (lambda: StratifiedBatchSampler([0, 0, 0], 2), "both classes; found 0 positives and 3 negatives"),
+        (
+            lambda: StratifiedBatchSampler([0, 0, 0], 2),
+            "both classes; found 0 positives and 3 negatives",
+        ),
         (lambda: StratifiedBatchSampler([0, 2, 1], 2), "labels must be 0 or 1; found 2"),
-        (lambda: StratifiedBatchSampler(["a", "b"], 2), "labels must be 0 or 1; found <U1 such as \\['a'\\]"),
+        (
+            lambda: StratifiedBatchSampler(["a", "b"], 2),
+            "labels must be 0 or 1; found <U1 such as \\['a'\\]",
+        ),
         (
             lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=4),
             r"must be in \[1, batch_size=4\); found 4",
         ),
-        (lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=0), r"must be in \[1, batch_size=4\); found 0"),
+        (
+            lambda: StratifiedBatchSampler(labels(), 4, positives_per_batch=0),
+            r"must be in \[1, batch_size=4\); found 0",
+        ),
         (lambda: StratifiedBatchSampler(labels(), 1), r"must be in \[1, batch_size=1\); found 1"),
-        (lambda: StratifiedBatchSampler(torch.eye(3), 2), r"one per example; found shape \(3, 3\): .* pass e.g. labels.any\(1\)"),
+        (
+            lambda: StratifiedBatchSampler(torch.eye(3), 2),
+            r"one per example; found shape \(3, 3\): .* pass e.g. labels.any\(1\)",
+        ),
         (lambda: StratifiedBatchSampler(1, 2), r"one per example; found shape \(\)"),
         (lambda: StratifiedBatchSampler(labels(), 4, num_replicas=2, rank=2), "rank must be in"),
-        (lambda: StratifiedBatchSampler([0, 1], 8, num_replicas=2, rank=0), "1 negatives fill no batch on each of 2 ranks"),
+        (
+            lambda: StratifiedBatchSampler([0, 1], 8, num_replicas=2, rank=0),
+            "1 negatives fill no batch on each of 2 ranks",
+        ),
     ],
 )
 def test_mistakes_get_a_clear_error(arguments, message):
@@ -101,7 +140,9 @@ def test_mistakes_get_a_clear_error(arguments, message):
 
 
 def test_lightnings_sampler_in_place_of_the_labels():
-    with pytest.raises(TypeError, match=r"found a DistributedSampler.*Trainer\(use_distributed_sampler=False\)"):
+    with pytest.raises(
+        TypeError, match=r"found a DistributedSampler.*Trainer\(use_distributed_sampler=False\)"
+    ):
         StratifiedBatchSampler(DistributedSampler(labels(), num_replicas=2, rank=0), 4)
 
 

@@ -22,7 +22,9 @@ def test_groups_hold_every_parameter_once():
     groups = parameter_groups(net, lr=1e-3, slope_lr=0.02)
     assert [group["lr"] for group in groups] == [1e-3, 0.02]
     assert groups[1]["params"] == [net[1].raw_slope]
-    assert sorted(id(p) for group in groups for p in group["params"]) == sorted(id(p) for p in net.parameters())
+    assert sorted(id(p) for group in groups for p in group["params"]) == sorted(
+        id(p) for p in net.parameters()
+    )
 
 
 def test_slopes_are_not_decayed():
@@ -52,7 +54,9 @@ def test_state_is_saved_and_restored(tmp_path):
     scheduler = SlopeRate(opt, maximum=0.3)
     for _ in range(7):
         scheduler.step(2.0)
-    torch.save({"optimizer": opt.state_dict(), "slope_rate": scheduler.state_dict()}, tmp_path / "state.pt")
+    torch.save(
+        {"optimizer": opt.state_dict(), "slope_rate": scheduler.state_dict()}, tmp_path / "state.pt"
+    )
     saved = torch.load(tmp_path / "state.pt", weights_only=True)
     other = optimizer()
     restored = SlopeRate(other)
@@ -68,12 +72,24 @@ def test_state_is_saved_and_restored(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: SlopeRate(torch.optim.Adam(model().parameters())), ValueError, "no group of slopes: build it as"),
+        (
+            lambda: SlopeRate(torch.optim.Adam(model().parameters())),
+            ValueError,
+            "no group of slopes: build it as",
+        ),
         (lambda: SlopeRate(optimizer()).step(), TypeError, "needs the e-ratio FNR/FPR"),
-        (lambda: SlopeRate(optimizer()).step(math.nan), ValueError, "e_ratio must be a number at least 0; found nan"),
+        (
+            lambda: SlopeRate(optimizer()).step(math.nan),
+            ValueError,
+            "e_ratio must be a number at least 0; found nan",
+        ),
         (lambda: SlopeRate(optimizer()).step(-1.0), ValueError, "e_ratio must be at least 0"),
         (lambda: SlopeRate(optimizer(), minimum=0.6), ValueError, "0 < minimum <= maximum"),
-        (lambda: parameter_groups(nn.Linear(2, 1), lr=1e-3), ValueError, "no learnable ASTra layer"),
+        (
+            lambda: parameter_groups(nn.Linear(2, 1), lr=1e-3),
+            ValueError,
+            "no learnable ASTra layer",
+        ),
     ],
 )
 def test_mistakes_get_a_clear_error(call, error, message):
@@ -82,7 +98,9 @@ def test_mistakes_get_a_clear_error(call, error, message):
 
 
 def test_parameters_are_no_model():
-    with pytest.raises(TypeError, match="model must be the module itself, not its parameters; found generator"):
+    with pytest.raises(
+        TypeError, match="model must be the module itself, not its parameters; found generator"
+    ):
         parameter_groups(nn.Linear(2, 1).parameters(), lr=1e-3)
 
 

@@ -29,7 +29,11 @@ __all__ = [
     "ASTraCatBoostClassifier",
 ]
 
-_LIBRARY_OF = {"ASTraLGBMClassifier": "lightgbm", "ASTraXGBClassifier": "xgboost", "ASTraCatBoostClassifier": "catboost"}
+_LIBRARY_OF = {
+    "ASTraLGBMClassifier": "lightgbm",
+    "ASTraXGBClassifier": "xgboost",
+    "ASTraCatBoostClassifier": "catboost",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -39,5 +43,7 @@ def __getattr__(name: str) -> Any:
     try:
         importlib.import_module(library)
     except ImportError as error:
-        raise ImportError(f"{name} needs {library}: pip install 'astralearn[boosting]'", name=library) from error
+        raise ImportError(
+            f"{name} needs {library}: pip install 'astralearn[boosting]'", name=library
+        ) from error
     return getattr(importlib.import_module(f"{__name__}.{library}"), name)

@@ -28,7 +28,11 @@ def negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> Fou
     n = len(x)
     with jax.default_device(jax.devices("cpu")[0]):
         gradient, curvature, lanes = _compiled(kind)(_in_stripes(x), _in_stripes(w), at)
-    return Found(np.asarray(gradient)[:n], np.asarray(curvature)[:n], np.asarray(lanes).sum(axis=2, dtype=np.float64))
+    return Found(
+        np.asarray(gradient)[:n],
+        np.asarray(curvature)[:n],
+        np.asarray(lanes).sum(axis=2, dtype=np.float64),
+    )
 
 
 def _in_stripes(values: np.ndarray) -> np.ndarray:
@@ -44,11 +48,19 @@ def _in_stripes(values: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _compiled(kind: Kind) -> Callable[..., Any]:
-    def stripe(at: SlopeNumbers, _: None, rows: tuple[jax.Array, jax.Array]) -> tuple[None, tuple[jax.Array, jax.Array, jax.Array]]:
+    def stripe(
+        at: SlopeNumbers, _: None, rows: tuple[jax.Array, jax.Array]
+    ) -> tuple[None, tuple[jax.Array, jax.Array, jax.Array]]:
         gradient, curvature, summands = negatives_of(*rows, at, kind, xp=jnp)
-        return None, (gradient, curvature, jnp.stack([summand.reshape(-1, _LANES).sum(axis=0) for summand in summands]))
+        return None, (
+            gradient,
+            curvature,
+            jnp.stack([summand.reshape(-1, _LANES).sum(axis=0) for summand in summands]),
+        )
 
-    def stripes(x: jax.Array, w: jax.Array, at: SlopeNumbers) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def stripes(
+        x: jax.Array, w: jax.Array, at: SlopeNumbers
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
         _, (gradient, curvature, totals) = jax.lax.scan(functools.partial(stripe, at), None, (x, w))
         return gradient.reshape(-1), curvature.reshape(-1), totals
 

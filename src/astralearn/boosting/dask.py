@@ -14,7 +14,9 @@ try:
     import xgboost as xgb
     import xgboost.dask as xgb_dask
 except ImportError as error:
-    raise ImportError(f"astralearn.boosting.dask needs XGBoost and Dask ({error}): pip install 'astralearn[boosting,cluster]'") from None
+    raise ImportError(
+        f"astralearn.boosting.dask needs XGBoost and Dask ({error}): pip install 'astralearn[boosting,cluster]'"
+    ) from None
 
 from astralearn.boosting.estimator import State, continue_slope
 from astralearn.boosting.labels import MinorityLabels
@@ -69,6 +71,8 @@ class _SlopeRecorder(xgb.callback.TrainingCallback):
         self.objective = objective
 
     def after_training(self, model: Any) -> Any:
-        state = State(MinorityLabels(np.arange(2), 1), self.objective.slope_path, self.objective.learner.rates)
+        state = State(
+            MinorityLabels(np.arange(2), 1), self.objective.slope_path, self.objective.learner.rates
+        )
         model.set_attr(**{STATE_ATTRIBUTE: state.as_text()})
         return model

@@ -27,12 +27,17 @@ class State(NamedTuple):
 
     def as_text(self) -> str:
         """What a library's model file keeps: one line."""
-        return json.dumps({**self.labels.as_plain(), "slope_path": self.slope_path, "rates": self.rates})
+        return json.dumps(
+            {**self.labels.as_plain(), "slope_path": self.slope_path, "rates": self.rates}
+        )
 
     @classmethod
     def of_text(cls, text: str) -> Self:
         plain = json.loads(text)
-        return cls(MinorityLabels.from_plain(plain), *([float(number) for number in plain[name]] for name in ("slope_path", "rates")))
+        return cls(
+            MinorityLabels.from_plain(plain),
+            *([float(number) for number in plain[name]] for name in ("slope_path", "rates")),
+        )
 
     def cut(self, trees: int) -> Self:
         """Without the rounds whose trees early stopping has dropped."""
@@ -110,17 +115,31 @@ class RebalancedBoosting:
         return self._slope_path[max(0, min(trees, len(self._slope_path) - 1))]
 
     def _new_objective(self, n_threads: int | None, scale_pos_weight: float = 1.0) -> Objective:
-        options: Any = {name: getattr(self, name) for name in OWN_PARAMETERS if name not in ("loss", "activation", "start")}
-        return make_objective(self.loss, self.activation, n_threads=n_threads, scale_pos_weight=scale_pos_weight, **options)
+        options: Any = {
+            name: getattr(self, name)
+            for name in OWN_PARAMETERS
+            if name not in ("loss", "activation", "start")
+        }
+        return make_objective(
+            self.loss,
+            self.activation,
+            n_threads=n_threads,
+            scale_pos_weight=scale_pos_weight,
+            **options,
+        )
 
-    def _start(self, y: np.ndarray, sample_weight: Any, slope: float, positive_weight: float = 1.0) -> float:
+    def _start(
+        self, y: np.ndarray, sample_weight: Any, slope: float, positive_weight: float = 1.0
+    ) -> float:
         if self.start is not None:
             if not math.isfinite(self.start):
                 raise ValueError(f"start must be finite; found {self.start}")
             return float(self.start)
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weight is not None and weight.shape != y.shape:
-            raise ValueError(f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}")
+            raise ValueError(
+                f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}"
+            )
         if positive_weight != 1.0:
             weight = np.where(y == 1, positive_weight, 1.0) * (1.0 if weight is None else weight)
         return start_score(self.loss, y, weight, slope)
@@ -142,7 +161,9 @@ class RebalancedBoosting:
         g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
         if self._labels.positive == 0:
             return np.asarray(-g)
-        return np.where(g == 0, np.finfo(np.float64).tiny, g)  # the positive class is predicted at g = 0 too
+        return np.where(
+            g == 0, np.finfo(np.float64).tiny, g
+        )  # the positive class is predicted at g = 0 too
 
     @property
     def _state(self) -> State:
@@ -150,7 +171,9 @@ class RebalancedBoosting:
 
     def _from_text(self, text: str | None) -> None:
         if text is None:
-            raise ValueError("the model file was not written by this class: it holds no slope and no class labels")
+            raise ValueError(
+                "the model file was not written by this class: it holds no slope and no class labels"
+            )
         self._labels, self._slope_path, self._rates = State.of_text(text)
 
 

@@ -35,12 +35,18 @@ class MinorityLabels:
         if len(classes) == 1:
             raise ValueError(f"y must hold two classes; found one class only, {classes[0]!r}")
         if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
         return cls(classes, int(counts[1] <= counts[0]))
 
     @property
     def minority(self) -> Any:
-        return self.classes.tolist()[self.positive] if self.classes.dtype.kind in "OU" else self.classes[self.positive]
+        return (
+            self.classes.tolist()[self.positive]
+            if self.classes.dtype.kind in "OU"
+            else self.classes[self.positive]
+        )
 
     def to_binary(self, y: Any) -> np.ndarray:
         """1 for the minority class, 0 for the other; ValueError for any other label."""
@@ -49,12 +55,16 @@ class MinorityLabels:
         known = index < 2
         known[known] = self.classes[index[known]] == y[known]
         if not known.all():
-            raise ValueError(f"y must hold only the classes seen in training, {self.classes.tolist()}; found {y[~known][0]!r}")
+            raise ValueError(
+                f"y must hold only the classes seen in training, {self.classes.tolist()}; found {y[~known][0]!r}"
+            )
         return np.asarray(index == self.positive, dtype=np.int64)
 
     def from_binary(self, decided: np.ndarray) -> np.ndarray:
         """Labels of decisions 0 and 1."""
-        return np.asarray(self.classes[np.where(np.asarray(decided) == 1, self.positive, 1 - self.positive)])
+        return np.asarray(
+            self.classes[np.where(np.asarray(decided) == 1, self.positive, 1 - self.positive)]
+        )
 
     def probabilities(self, z: np.ndarray, complement: np.ndarray) -> np.ndarray:
         """Columns in the order of the classes, from the probability of the minority and of the other."""
@@ -66,19 +76,29 @@ class MinorityLabels:
             return class_weight
         unknown = [label for label in class_weight if label not in self.classes.tolist()]
         if unknown:
-            raise ValueError(f"class_weight must name the classes {self.classes.tolist()}; found {unknown[0]!r}")
+            raise ValueError(
+                f"class_weight must name the classes {self.classes.tolist()}; found {unknown[0]!r}"
+            )
         for label, weight in class_weight.items():
             if not 0 < weight < np.inf:
-                raise ValueError(f"class_weight must be above 0 and finite; found {weight} for {label!r}")
+                raise ValueError(
+                    f"class_weight must be above 0 and finite; found {weight} for {label!r}"
+                )
         return {int(self.to_binary([label])[0]): weight for label, weight in class_weight.items()}
 
     def as_plain(self) -> dict[str, Any]:
         """What a model file keeps."""
-        return {"classes": self.classes.tolist(), "dtype": self.classes.dtype.str, "positive": self.positive}
+        return {
+            "classes": self.classes.tolist(),
+            "dtype": self.classes.dtype.str,
+            "positive": self.positive,
+        }
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> MinorityLabels:
-        return cls(np.asarray(plain["classes"], dtype=np.dtype(plain["dtype"])), int(plain["positive"]))
+        return cls(
+            np.asarray(plain["classes"], dtype=np.dtype(plain["dtype"])), int(plain["positive"])
+        )
 
 
 def _checked(y: Any) -> np.ndarray:

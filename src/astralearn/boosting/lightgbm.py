@@ -15,7 +15,14 @@ from lightgbm.sklearn import LGBMModel
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, State, continue_slope, continued_labels, warn_without_splits
+from astralearn.boosting.estimator import (
+    OWN_PARAMETERS,
+    RebalancedBoosting,
+    State,
+    continue_slope,
+    continued_labels,
+    warn_without_splits,
+)
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, LightGBMScore
@@ -49,9 +56,13 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         # "loss" is LightGBM's alias of "objective": our parameters must not reach it.
         plain = copy.copy(self)
         plain.__class__ = lgb.LGBMClassifier
-        plain._other_params = {name: value for name, value in self._other_params.items() if name not in OWN_PARAMETERS}
+        plain._other_params = {
+            name: value for name, value in self._other_params.items() if name not in OWN_PARAMETERS
+        }
         if self.objective is not None:
-            raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
+            raise ValueError(
+                f"objective must be left out: loss and activation choose it; found {self.objective!r}"
+            )
         plain._objective = self._fitting if stage == "fit" else "None"  # type: ignore[assignment]
         params: dict[str, Any] = LGBMModel._process_params(plain, stage)
         if stage == "fit":
@@ -59,7 +70,9 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
             # LightGBM drops features that min_child_samples rules out, and a custom objective then fails where none is left.
             params.setdefault("feature_pre_filter", False)
         if not self._named_metrics():
-            params["metric"] = []  # LightGBM's default, binary_logloss, would take scores for probabilities
+            params[
+                "metric"
+            ] = []  # LightGBM's default, binary_logloss, would take scores for probabilities
         return params
 
     def fit(  # type: ignore[override]
@@ -83,7 +96,9 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
     ) -> Self:
         """As LGBMClassifier.fit; evaluation sets as `eval_set` or as `eval_X` and `eval_y`, with any LightGBM."""
         if "rf" in (self.boosting_type, self._other_params.get("boosting")):
-            raise ValueError("boosting_type must not be 'rf': LightGBM's random forests take no objective from outside")
+            raise ValueError(
+                "boosting_type must not be 'rf': LightGBM's random forests take no objective from outside"
+            )
         pairs = _pairs(eval_set, eval_X, eval_y)
         earlier = None if init_model is None else _booster(init_model)
         state = None if earlier is None else _state_of(init_model, earlier)
@@ -94,13 +109,17 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
             continue_slope(objective, state, earlier.current_iteration())
         start = 0.0
         if init_score is None and init_model is None:
-            start = self._start(binary, sample_weight, objective.slope, self._start_weight(labels, binary))
+            start = self._start(
+                binary, sample_weight, objective.slope, self._start_weight(labels, binary)
+            )
             self._check_linear_tree(start)
             init_score = np.full(len(binary), start)
             if pairs and eval_init_score is None:
                 eval_init_score = [np.full(len(of), start) for _, of in pairs]
         # LightGBM knows the training set by its objects, and reports it as "training".
-        recoded = [(rows, binary if rows is X and of is y else labels.to_binary(of)) for rows, of in pairs]
+        recoded = [
+            (rows, binary if rows is X and of is y else labels.to_binary(of)) for rows, of in pairs
+        ]
         named = self._named_metrics()
         if pairs:
             _check_metrics(named)
@@ -126,7 +145,10 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
             )
             del self._fitting
             self._labels = labels
-            self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
+            self._slope_path, self._rates = (
+                list(objective.slope_path),
+                list(objective.learner.rates),
+            )
             self._objective = "none"
             if start != 0.0:
                 _shift_first_tree(self.booster_, start)
@@ -137,8 +159,14 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
 
     def _named_metrics(self) -> list[Any]:
         """Those that the constructor was given."""
-        given = [self._other_params[name] for name in _METRIC if self._other_params.get(name) is not None]
-        return [metric for each in given for metric in (each if isinstance(each, (list, tuple, set)) else [each])]
+        given = [
+            self._other_params[name] for name in _METRIC if self._other_params.get(name) is not None
+        ]
+        return [
+            metric
+            for each in given
+            for metric in (each if isinstance(each, (list, tuple, set)) else [each])
+        ]
 
     def _describe_labels(self, labels: MinorityLabels) -> None:
         """What LGBMClassifier.fit would leave behind."""
@@ -158,12 +186,16 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         if not any(self._other_params.get(name) for name in _IS_UNBALANCE):
             return weight
         if weight != 1.0:
-            raise ValueError(f"scale_pos_weight must be left out where is_unbalance is set, as in LightGBM; found {weight}")
+            raise ValueError(
+                f"scale_pos_weight must be left out where is_unbalance is set, as in LightGBM; found {weight}"
+            )
         return _imbalance(binary)
 
     def _start_weight(self, labels: MinorityLabels, binary: np.ndarray) -> float:
         """How much more a positive weighs than a negative in BCE: `class_weight` too, which LightGBM makes rows' weights of."""
-        return self._positive_weight(labels, binary) * self._class_weight_ratio(labels, _imbalance(binary))
+        return self._positive_weight(labels, binary) * self._class_weight_ratio(
+            labels, _imbalance(binary)
+        )
 
     def _class_weight_ratio(self, labels: MinorityLabels, balanced: float) -> float:
         """`class_weight` of the positive class over that of the other."""
@@ -173,7 +205,9 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         return float(by_class.get(1, 1.0) / by_class.get(0, 1.0))
 
     def _check_linear_tree(self, start: float) -> None:
-        if start != 0.0 and any(self._other_params.get(name) for name in ("linear_tree", "linear_trees")):
+        if start != 0.0 and any(
+            self._other_params.get(name) for name in ("linear_tree", "linear_trees")
+        ):
             raise ValueError(
                 f"linear_tree must be left out, or start set to 0.0: LightGBM lets no starting score be added to linear leaves; found "
                 f"linear_tree with a start of {start:.4g}"
@@ -186,13 +220,24 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
         best = self._best_iteration or 0  # −1 in a model that was loaded
         return int(best if best > 0 else self.n_estimators_)
 
-    def _scores_of(self, X: Any, start_iteration: int, num_iteration: int | None, **kwargs: Any) -> tuple[np.ndarray, float]:
+    def _scores_of(
+        self, X: Any, start_iteration: int, num_iteration: int | None, **kwargs: Any
+    ) -> tuple[np.ndarray, float]:
         """x, and the slope for the trees that it came from."""
         check_is_fitted(self)
-        x = LGBMModel.predict(self, X, raw_score=True, start_iteration=start_iteration, num_iteration=num_iteration, **kwargs)
+        x = LGBMModel.predict(
+            self,
+            X,
+            raw_score=True,
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            **kwargs,
+        )
         asked = num_iteration if num_iteration is not None else self._n_trees_used()
         held = int(self.n_estimators_)
-        return np.asarray(x), self._slope_at(min(start_iteration + asked, held) if asked > 0 else held)
+        return np.asarray(x), self._slope_at(
+            min(start_iteration + asked, held) if asked > 0 else held
+        )
 
     def predict(
         self,
@@ -207,9 +252,25 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
     ) -> np.ndarray:
         """Labels; with `raw_score` the scores x, with `pred_leaf` and `pred_contrib` as LightGBM."""
         if raw_score or pred_leaf or pred_contrib:
-            options = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib, "validate_features": validate_features}
-            return np.asarray(LGBMModel.predict(self, X, start_iteration=start_iteration, num_iteration=num_iteration, **options, **kwargs))
-        x, _ = self._scores_of(X, start_iteration, num_iteration, validate_features=validate_features, **kwargs)
+            options = {
+                "raw_score": raw_score,
+                "pred_leaf": pred_leaf,
+                "pred_contrib": pred_contrib,
+                "validate_features": validate_features,
+            }
+            return np.asarray(
+                LGBMModel.predict(
+                    self,
+                    X,
+                    start_iteration=start_iteration,
+                    num_iteration=num_iteration,
+                    **options,
+                    **kwargs,
+                )
+            )
+        x, _ = self._scores_of(
+            X, start_iteration, num_iteration, validate_features=validate_features, **kwargs
+        )
         return self._decided(x)
 
     def predict_proba(
@@ -225,22 +286,43 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
     ) -> np.ndarray:
         """1 − z and z in the order of `classes_`; otherwise as `predict`."""
         if raw_score or pred_leaf or pred_contrib:
-            return self.predict(X, raw_score, start_iteration, num_iteration, pred_leaf, pred_contrib, validate_features, **kwargs)
-        x, slope = self._scores_of(X, start_iteration, num_iteration, validate_features=validate_features, **kwargs)
+            return self.predict(
+                X,
+                raw_score,
+                start_iteration,
+                num_iteration,
+                pred_leaf,
+                pred_contrib,
+                validate_features,
+                **kwargs,
+            )
+        x, slope = self._scores_of(
+            X, start_iteration, num_iteration, validate_features=validate_features, **kwargs
+        )
         return self._probabilities(x, slope)
 
     def decision_function(
-        self, X: Any, *, start_iteration: int = 0, num_iteration: int | None = None, validate_features: bool = False, **kwargs: Any
+        self,
+        X: Any,
+        *,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        validate_features: bool = False,
+        **kwargs: Any,
     ) -> np.ndarray:
         """g, positive for classes_[1]."""
-        x, slope = self._scores_of(X, start_iteration, num_iteration, validate_features=validate_features, **kwargs)
+        x, slope = self._scores_of(
+            X, start_iteration, num_iteration, validate_features=validate_features, **kwargs
+        )
         return self._decision(x, slope)
 
     def save_model(self, path: str | Path) -> None:
         """LightGBM's own model file (any LightGBM reads it), with labels and slope in one header line."""
         check_is_fitted(self)
         text = self.booster_.model_to_string()
-        Path(path).write_text(text.replace("\n", f"\n{_HEADER}:{self._state.as_text()}\n", 1), encoding="utf-8")
+        Path(path).write_text(
+            text.replace("\n", f"\n{_HEADER}:{self._state.as_text()}\n", 1), encoding="utf-8"
+        )
 
     def load_model(self, path: str | Path) -> Self:
         """Read what `save_model` wrote: predicts as the classifier that was saved."""
@@ -313,7 +395,9 @@ def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
     if eval_set is not None:
         raise ValueError("eval_set must be left out where eval_X and eval_y are given; found both")
     if eval_X is None or eval_y is None:
-        raise ValueError(f"eval_X and eval_y must be given together; found {'eval_X' if eval_y is None else 'eval_y'} only")
+        raise ValueError(
+            f"eval_X and eval_y must be given together; found {'eval_X' if eval_y is None else 'eval_y'} only"
+        )
     if not isinstance(eval_X, tuple) and not isinstance(eval_y, tuple):
         return [(eval_X, eval_y)]
     lengths = [len(given) if isinstance(given, tuple) else None for given in (eval_X, eval_y)]
@@ -326,13 +410,19 @@ def _evaluation_sets(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     """As the installed LightGBM wants them."""
     if not pairs:
         return {}
-    return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)} if _TAKES_EVAL_X else {"eval_set": pairs}
+    return (
+        {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+        if _TAKES_EVAL_X
+        else {"eval_set": pairs}
+    )
 
 
 def _check_metrics(named: list[Any]) -> None:
     for metric in named:
         if isinstance(metric, str) and not _is_known(metric):
-            raise ValueError(f"metric must be one of LightGBM's, those of SCORES go into fit's eval_metric; found {metric!r}")
+            raise ValueError(
+                f"metric must be one of LightGBM's, those of SCORES go into fit's eval_metric; found {metric!r}"
+            )
 
 
 def _scores(eval_metric: Any, objective: Objective, *, default: bool) -> Any:
@@ -342,8 +432,13 @@ def _scores(eval_metric: Any, objective: Objective, *, default: bool) -> Any:
     asked = eval_metric if isinstance(eval_metric, list) else [eval_metric]
     for metric in asked:
         if isinstance(metric, str) and metric not in SCORES and not _is_known(metric):
-            raise ValueError(f"eval_metric must be one of {', '.join(SCORES)}, or a metric of LightGBM's; found {metric!r}")
-    return [LightGBMScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric for metric in asked]
+            raise ValueError(
+                f"eval_metric must be one of {', '.join(SCORES)}, or a metric of LightGBM's; found {metric!r}"
+            )
+    return [
+        LightGBMScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric
+        for metric in asked
+    ]
 
 
 def _is_known(metric: str) -> bool:
@@ -352,13 +447,17 @@ def _is_known(metric: str) -> bool:
         return True
     rows = lgb.Dataset(np.zeros((2, 1)), [0.0, 1.0], params={"verbosity": -1})
     try:
-        return bool(lgb.Booster({"metric": metric, "objective": "none", "verbosity": -1}, rows).eval_train())
+        return bool(
+            lgb.Booster({"metric": metric, "objective": "none", "verbosity": -1}, rows).eval_train()
+        )
     except lgb.basic.LightGBMError:  # one for other problems: multiclass, ranking
         return True
 
 
 def _shift_first_tree(booster: lgb.Booster, start: float) -> None:
     """Add the starting score to the first tree's leaves, as LightGBM does for its own objectives."""
-    leaves = re.search(r"^num_leaves=(\d+)$", booster.model_to_string(num_iteration=1), re.MULTILINE)
+    leaves = re.search(
+        r"^num_leaves=(\d+)$", booster.model_to_string(num_iteration=1), re.MULTILINE
+    )
     for leaf in range(int(leaves[1]) if leaves else 0):
         booster.set_leaf_output(0, leaf, booster.get_leaf_output(0, leaf) + start)

@@ -125,7 +125,9 @@ class Objective:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # lgb.train copies its parameters: the copy would learn, and the caller's slope stand still
 
-    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """One round. y_true: labels 0 and 1, shape (n,). y_pred: scores x, shape (n,). sample_weight: ≥ 0, shape (n,).
 
         Returns gradient and curvature, shape (n,), in the dtype of the scores; float64 is exact to rounding, float32 is faster.
@@ -153,7 +155,9 @@ class Objective:
         """
         x = _scores(y_pred)
         found = self.swept(self._rows(y_true, x, sample_weight), x)
-        return found.scaled(*self.advance(found.sums if add_up is None else add_up(found.sums), shared))
+        return found.scaled(
+            *self.advance(found.sums if add_up is None else add_up(found.sums), shared)
+        )
 
     def swept(self, rows: Rows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
         """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""
@@ -168,7 +172,9 @@ class Objective:
 
     def advance(self, sums: np.ndarray, shared: float = 0.0) -> tuple[Factors, Factors]:
         """The factors of negatives and of positives that the sums of all rows imply; then the slope moves."""
-        tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp = (float(each) for each in sums)
+        tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp = (
+            float(each) for each in sums
+        )
         self.counts = SoftConfusion(tn, fp, fn, tp)
         total = tn + fp + fn + tp
         by_tn, by_tp = self._pulls(self.counts, total)
@@ -182,13 +188,17 @@ class Objective:
             Factors(total * by_tp, (1 - shared) * abs(total * by_tp), each * self.scale_pos_weight),
         )
 
-    def value(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+    def value(
+        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float:
         """J at the current slope: what the rounds bring down. Changes nothing."""
         from astralearn.core import rebalanced_logit
 
         x = _scores(y_pred)
         y, weight = _labels(y_true, x, sample_weight)
-        return float(LOSSES[self.loss].value(rebalanced_logit(x, self.slope, xp=np), y, weight, xp=np))
+        return float(
+            LOSSES[self.loss].value(rebalanced_logit(x, self.slope, xp=np), y, weight, xp=np)
+        )
 
     def _pulls(self, counts: SoftConfusion, total: float) -> tuple[float, float]:
         """How much J falls with TN and with TP; for BCE, with each unit of its weighted sum."""
@@ -203,7 +213,12 @@ class Objective:
         """Labels and weights are looked at once per training: the next rounds only find them unchanged."""
         if self._kept is not None:
             y, weight, rows = self._kept
-            if x.dtype == y.dtype and x.shape == y.shape and _same(y, y_true) and _same(weight, sample_weight):
+            if (
+                x.dtype == y.dtype
+                and x.shape == y.shape
+                and _same(y, y_true)
+                and _same(weight, sample_weight)
+            ):
                 return rows
         y, weight = _labels(y_true, x, sample_weight)
         rows = Rows.of(y, weight)
@@ -242,7 +257,9 @@ class ConfusionObjective(Objective):
     [0.1667, 0.1667, 0.1667, -0.5]
     """
 
-    def __init__(self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Unpack[Options]) -> None:
+    def __init__(
+        self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Unpack[Options]
+    ) -> None:
         if loss not in OF_COUNTS:
             raise ValueError(f"loss must be one of {', '.join(OF_COUNTS)}; found {loss!r}")
         super().__init__(loss, activation=activation, **options)
@@ -265,18 +282,26 @@ def _scores(y_pred: np.ndarray) -> np.ndarray:
     return x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
 
 
-def _labels(y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+def _labels(
+    y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Checked, in the dtype of the scores."""
     y = np.asarray(y_true, dtype=x.dtype)
     if x.ndim != 1 or y.shape != x.shape:
-        raise ValueError(f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}")
+        raise ValueError(
+            f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}"
+        )
     if np.count_nonzero(y == 1) + np.count_nonzero(y == 0) != y.size:
         raise ValueError(f"y_true must be 0 or 1; found {y[(y != 0) & (y != 1)][0]}")
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
     if weight is not None and weight.shape != x.shape:
-        raise ValueError(f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}")
+        raise ValueError(
+            f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}"
+        )
     if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
-        raise ValueError(f"sample_weight must be finite and at least 0; found {weight[~(np.isfinite(weight) & (weight >= 0))][0]}")
+        raise ValueError(
+            f"sample_weight must be finite and at least 0; found {weight[~(np.isfinite(weight) & (weight >= 0))][0]}"
+        )
     return y, weight
 
 

@@ -38,15 +38,27 @@ def hard_confusion(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = Non
     """
     w = np.ones(len(x)) if weight is None else np.asarray(weight, np.float64)
     said, is_one = np.asarray(x) >= 0, np.asarray(y) == 1
-    return SoftConfusion(*(float(w[rows].sum()) for rows in (~said & ~is_one, said & ~is_one, ~said & is_one, said & is_one)))
+    return SoftConfusion(
+        *(
+            float(w[rows].sum())
+            for rows in (~said & ~is_one, said & ~is_one, ~said & is_one, said & is_one)
+        )
+    )
 
 
-def score_value(name: str, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None, slope: float) -> float:
+def score_value(
+    name: str, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None, slope: float
+) -> float:
     """A score of SCORES. x: scores, y: labels 0 and 1, weight: ≥ 0 or None, each of shape (n,)."""
     kind = SCORES[name]
     if kind.soft:
         w = None if weight is None else np.asarray(weight, np.float64)
-        counts = soft_confusion(rebalanced_logit(np.asarray(x, np.float64), slope, xp=np), np.asarray(y, np.float64), w, xp=np)
+        counts = soft_confusion(
+            rebalanced_logit(np.asarray(x, np.float64), slope, xp=np),
+            np.asarray(y, np.float64),
+            w,
+            xp=np,
+        )
     else:
         counts = hard_confusion(x, y, weight)
     return float(getattr(counts, kind.attribute))
@@ -59,7 +71,9 @@ class LightGBMScore:
         self.name = known(name)
         self.objective = objective
 
-    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, weight: np.ndarray | None) -> tuple[str, float, bool]:
+    def __call__(
+        self, y_true: np.ndarray, y_pred: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[str, float, bool]:
         value = score_value(self.name, y_pred, y_true, weight, self.objective.slope)
         return self.name, value, SCORES[self.name].higher_is_better
 
@@ -72,7 +86,9 @@ class XGBoostScore:
         self.objective = objective
         self.__name__ = f"1-{name}" if SCORES[name].higher_is_better else name
 
-    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+    def __call__(
+        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float:
         value = score_value(self.name, y_pred, y_true, sample_weight, self.objective.slope)
         return 1.0 - value if SCORES[self.name].higher_is_better else value
 

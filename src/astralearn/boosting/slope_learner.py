@@ -25,7 +25,9 @@ class SlopeLearner:
 
     def __init__(self, tau_init: float, *, learnable: bool, minimum: float, maximum: float) -> None:
         if not 0 < minimum <= maximum:
-            raise ValueError(f"slope_rate_min and slope_rate_max must satisfy 0 < min <= max; found {minimum} and {maximum}")
+            raise ValueError(
+                f"slope_rate_min and slope_rate_max must satisfy 0 < min <= max; found {minimum} and {maximum}"
+            )
         self.slope = starting_slope(tau_init)
         self.beta = float(raw_from_slope(self.slope))
         self.learnable = learnable
@@ -64,6 +66,8 @@ class SlopeLearner:
             if math.isfinite(beta):
                 self.beta = min(beta, LARGEST_SLOPE - 2.0)
             self.slope = float(slope_from_raw(self.beta, xp=np))
-            rate = slope_rate(self.rate, np.float64(e_ratio), minimum=self.minimum, maximum=self.maximum, xp=np)
+            rate = slope_rate(
+                self.rate, np.float64(e_ratio), minimum=self.minimum, maximum=self.maximum, xp=np
+            )
         self.rates.append(float(rate) if self.learnable else self.rate)
         self.path.append(self.slope)

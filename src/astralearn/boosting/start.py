@@ -38,5 +38,9 @@ def inverse_warp(g: float, slope: float) -> float:
     low, high = (g, g / slope) if g < 0 else (0.0, g)
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(rebalanced_logit(np.float64(middle), slope, xp=np)) < g else (low, middle)
+        low, high = (
+            (middle, high)
+            if float(rebalanced_logit(np.float64(middle), slope, xp=np)) < g
+            else (low, middle)
+        )
     return 0.5 * (low + high)

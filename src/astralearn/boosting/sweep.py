@@ -88,7 +88,9 @@ class Sweep:
     @property
     def sums(self) -> np.ndarray:
         """tn, fp, fn, tp, then of negatives and of positives the curvature and the slope sum."""
-        tn, fp, curvature_tn, *slope_tn = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
+        tn, fp, curvature_tn, *slope_tn = np.concatenate(
+            [found.sums for found in self.negatives]
+        ).sum(axis=0)
         fn, tp, curvature_tp, slope_tp = self.positives.sums.sum(axis=0)
         return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, sum(slope_tn), slope_tp])
 
@@ -96,19 +98,36 @@ class Sweep:
         """Gradient and curvature of the loss, shape (n,) (in place where possible: a sweep is used once)."""
         gradient = _multiplied([found.gradient for found in self.negatives], of_negatives.gradient)
         curvature = _multiplied([found.curvature for found in self.negatives], of_negatives.own)
-        curvature += of_negatives.shared if self.rows.weight is None else of_negatives.shared * self.rows.weight
+        curvature += (
+            of_negatives.shared
+            if self.rows.weight is None
+            else of_negatives.shared * self.rows.weight
+        )
         gradient[self.rows.positives] = of_positives.gradient * self.positives.gradient
-        curvature[self.rows.positives] = of_positives.own * self.positives.curvature + of_positives.shared * self.rows.of_positives
+        curvature[self.rows.positives] = (
+            of_positives.own * self.positives.curvature
+            + of_positives.shared * self.rows.of_positives
+        )
         return gradient, curvature
 
 
 def _multiplied(shares: list[np.ndarray], factor: float) -> np.ndarray:
     """In one array. JAX's arrays may not be written to."""
-    products = [np.multiply(share, factor, out=share if share.flags.writeable else None) for share in shares]
+    products = [
+        np.multiply(share, factor, out=share if share.flags.writeable else None) for share in shares
+    ]
     return products[0] if len(products) == 1 else np.concatenate(products)
 
 
-def sweep(rows: Rows, x: np.ndarray, slope: float, *, coupled: bool, with_slope: bool, n_threads: int | None) -> Sweep:
+def sweep(
+    rows: Rows,
+    x: np.ndarray,
+    slope: float,
+    *,
+    coupled: bool,
+    with_slope: bool,
+    n_threads: int | None,
+) -> Sweep:
     """Both classes' rows at the scores x.
 
     With w a row's weight, σ(m) its probability of being wrong, g′ = ∂g/∂x and c = σ(−m) where `coupled` (the loss sees the counts),
@@ -119,14 +138,18 @@ def sweep(rows: Rows, x: np.ndarray, slope: float, *, coupled: bool, with_slope:
     at = slope_numbers(slope)
     threads = max(1, min(n_threads or available_cores(), n // ROWS_PER_THREAD))
     size, negatives = _block_size_and_function(n, x.dtype)
-    share = size * max(1, -(-n // (size * threads)))  # whole blocks, whose sums are then the same for any number of threads
+    share = size * max(
+        1, -(-n // (size * threads))
+    )  # whole blocks, whose sums are then the same for any number of threads
 
     def of_share(start: int) -> Found:
         some = slice(start, start + share)
         return negatives(x[some], rows.of_negatives[some], at, kind)
 
     many = list(_mapped(of_share, range(0, max(n, 1), share), threads))
-    return Sweep(rows, many, _positives(x[rows.positives].astype(np.float64), rows.of_positives, slope, kind))
+    return Sweep(
+        rows, many, _positives(x[rows.positives].astype(np.float64), rows.of_positives, slope, kind)
+    )
 
 
 def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Found]]:
@@ -137,7 +160,9 @@ def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Fou
     return compiled_sweep.STRIPE, compiled_sweep.negatives
 
 
-def negatives_of(x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any) -> tuple[Array, Array, list[Array]]:
+def negatives_of(
+    x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any
+) -> tuple[Array, Array, list[Array]]:
     """Gradient and curvature of rows labelled 0, and what each adds to the sums (see `Found`); no weight, no row."""
     terms = plain_row_terms(x, xp=xp) if kind.plain else row_terms(x, at, steep=kind.steep, xp=xp)
     right = w * terms.right
@@ -166,14 +191,22 @@ def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> Found:
         right, wrong = right_and_wrong(-g, np)
         pull = (w * right if kind.coupled else w) * wrong
         along = pull * steepness
-        slope_sum = 0.0 if kind.plain else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
+        slope_sum = (
+            0.0
+            if kind.plain
+            else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
+        )
         curvature = along * (right * steepness)
         return -along, curvature, [w @ wrong, w @ right, curvature.sum(), slope_sum]
 
     return _in_blocks(block, x, w)
 
 
-def _in_blocks(function: Callable[..., tuple[np.ndarray, np.ndarray, list[float]]], x: np.ndarray, w: np.ndarray) -> Found:
+def _in_blocks(
+    function: Callable[..., tuple[np.ndarray, np.ndarray, list[float]]],
+    x: np.ndarray,
+    w: np.ndarray,
+) -> Found:
     """BLOCK_BYTES at a time; no rows are one block of none."""
     gradient, curvature = np.empty_like(x), np.empty_like(x)
     size = BLOCK_BYTES // x.itemsize

@@ -64,7 +64,9 @@ class XGBoostObjective(_BySet):
     every worker's gradient is the one of all rows. In `xgb.cv` each fold learns a slope.
     """
 
-    def __call__(self, first: np.ndarray, second: Any, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, first: np.ndarray, second: Any, sample_weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """first, second: scores and a DMatrix, or labels and scores."""
         if not hasattr(second, "get_label"):
             _begin_if_alone(self.objective, second)
@@ -72,10 +74,14 @@ class XGBoostObjective(_BySet):
         weight = second.get_weight()
         with self._learning_from(second) as objective:
             _begin_if_alone(objective, first)
-            return xgboost_round(objective, second.get_label(), first, weight if weight.size else None)
+            return xgboost_round(
+                objective, second.get_label(), first, weight if weight.size else None
+            )
 
 
-def lightgbm_round(objective: Objective, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
+def lightgbm_round(
+    objective: Objective, preds: np.ndarray, dataset: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """One round of a training that has begun."""
     return objective.round(dataset.get_label(), preds.astype(np.float32), dataset.get_weight())
 
@@ -87,13 +93,19 @@ def xgboost_round(
     collective = _collective()
     if collective.is_distributed():
         return objective.round(
-            y_true, y_pred, sample_weight, shared=SHARED, add_up=lambda sums: collective.allreduce(sums, collective.Op.SUM)
+            y_true,
+            y_pred,
+            sample_weight,
+            shared=SHARED,
+            add_up=lambda sums: collective.allreduce(sums, collective.Op.SUM),
         )
     return objective.round(y_true, y_pred, sample_weight, shared=SHARED)
 
 
 def _begin_if_alone(objective: Objective, x: np.ndarray) -> None:
-    if not _collective().is_distributed():  # one worker's rows may have equal scores in the middle of a training
+    if (
+        not _collective().is_distributed()
+    ):  # one worker's rows may have equal scores in the middle of a training
         objective.begin_if_equal(x)
 
 

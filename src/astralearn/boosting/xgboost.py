@@ -12,7 +12,14 @@ import numpy as np
 import xgboost as xgb
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from astralearn.boosting.estimator import OWN_PARAMETERS, RebalancedBoosting, State, continue_slope, continued_labels, warn_without_splits
+from astralearn.boosting.estimator import (
+    OWN_PARAMETERS,
+    RebalancedBoosting,
+    State,
+    continue_slope,
+    continued_labels,
+    warn_without_splits,
+)
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, XGBoostScore
 from astralearn.boosting.training import xgboost_round
@@ -37,7 +44,11 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
 
     def get_xgb_params(self) -> dict[str, Any]:
         """As XGBClassifier, without the parameters that XGBoost does not know."""
-        return {name: value for name, value in super().get_xgb_params().items() if name not in OWN_PARAMETERS}
+        return {
+            name: value
+            for name, value in super().get_xgb_params().items()
+            if name not in OWN_PARAMETERS
+        }
 
     def fit(
         self,
@@ -53,14 +64,18 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
     ) -> Self:
         """As XGBClassifier.fit."""
         if self.objective != "binary:logistic":
-            raise ValueError(f"objective must be left out: loss and activation choose it; found {self.objective!r}")
+            raise ValueError(
+                f"objective must be left out: loss and activation choose it; found {self.objective!r}"
+            )
         check_consistent_length(X, y)  # XGBoost takes labels of n times as many rows for n outputs
         earlier = None if xgb_model is None else as_it_predicts(xgb_model)
         state = None if earlier is None else state_of(earlier)
         labels = continued_labels(y, state)
         binary = labels.to_binary(y)
         positive_weight = 1.0 if self.scale_pos_weight is None else self.scale_pos_weight
-        objective = self._new_objective(self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, positive_weight)
+        objective = self._new_objective(
+            self.n_jobs if self.n_jobs and self.n_jobs > 0 else None, positive_weight
+        )
         if earlier is not None:
             continue_slope(objective, state, earlier.num_boosted_rounds())
         changed: dict[str, Any] = {
@@ -68,7 +83,11 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
             "eval_metric": _scores(self.eval_metric, objective, eval_set is not None),
         }
         if self.base_score is None and earlier is None:
-            start = 0.0 if base_margin is not None else self._start(binary, sample_weight, objective.slope, positive_weight)
+            start = (
+                0.0
+                if base_margin is not None
+                else self._start(binary, sample_weight, objective.slope, positive_weight)
+            )
             changed["base_score"] = self._base_score(start)
         with left_whole(self), _replaced(self, changed):
             self.__dict__.pop("_labels", None)  # see classes_
@@ -77,13 +96,18 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
                 binary,
                 sample_weight=sample_weight,
                 base_margin=base_margin,
-                eval_set=None if eval_set is None else [(rows, labels.to_binary(of)) for rows, of in eval_set],
+                eval_set=None
+                if eval_set is None
+                else [(rows, labels.to_binary(of)) for rows, of in eval_set],
                 verbose=verbose,
                 xgb_model=earlier,
                 **fit_params,
             )
             self._labels = labels
-            self._slope_path, self._rates = list(objective.slope_path), list(objective.learner.rates)
+            self._slope_path, self._rates = (
+                list(objective.slope_path),
+                list(objective.learner.rates),
+            )
             self.get_booster().set_attr(**{STATE_ATTRIBUTE: self._state.as_text()})
         if not self.get_booster().get_score():
             warn_without_splits()
@@ -92,7 +116,9 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
     def _base_score(self, start: float) -> float:
         """As XGBoost takes it: a probability, in single precision, which holds starts up to LARGEST_START."""
         if self.start is not None and abs(start) > LARGEST_START:
-            raise ValueError(f"start must be within ±{LARGEST_START:g}, for XGBoost keeps it as a probability; found {start:g}")
+            raise ValueError(
+                f"start must be within ±{LARGEST_START:g}, for XGBoost keeps it as a probability; found {start:g}"
+            )
         return 1.0 / (1.0 + math.exp(-min(max(start, -LARGEST_START), LARGEST_START)))
 
     @property
@@ -105,7 +131,9 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         best = booster.attr("best_iteration")
         return int(best) + 1 if best is not None else int(booster.num_boosted_rounds())
 
-    def _scores_of(self, X: Any, iteration_range: tuple[int, int] | None = None, **options: Any) -> tuple[np.ndarray, float]:
+    def _scores_of(
+        self, X: Any, iteration_range: tuple[int, int] | None = None, **options: Any
+    ) -> tuple[np.ndarray, float]:
         """x, and the slope for the trees that it came from."""
         check_is_fitted(self)
         x = super().predict(X, output_margin=True, iteration_range=iteration_range, **options)
@@ -122,14 +150,28 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         iteration_range: tuple[int, int] | None = None,
     ) -> np.ndarray:
         """Labels; with `output_margin` the scores x."""
-        x, _ = self._scores_of(X, iteration_range, validate_features=validate_features, base_margin=base_margin)
+        x, _ = self._scores_of(
+            X, iteration_range, validate_features=validate_features, base_margin=base_margin
+        )
         return x if output_margin else self._decided(x)
 
-    def predict_proba(self, X: Any, validate_features: bool = True, base_margin: Any = None, iteration_range: Any = None) -> np.ndarray:
+    def predict_proba(
+        self,
+        X: Any,
+        validate_features: bool = True,
+        base_margin: Any = None,
+        iteration_range: Any = None,
+    ) -> np.ndarray:
         """1 − z and z in the order of `classes_`."""
-        return self._probabilities(*self._scores_of(X, iteration_range, validate_features=validate_features, base_margin=base_margin))
+        return self._probabilities(
+            *self._scores_of(
+                X, iteration_range, validate_features=validate_features, base_margin=base_margin
+            )
+        )
 
-    def decision_function(self, X: Any, iteration_range: tuple[int, int] | None = None) -> np.ndarray:
+    def decision_function(
+        self, X: Any, iteration_range: tuple[int, int] | None = None
+    ) -> np.ndarray:
         """g, positive for classes_[1]."""
         return self._decision(*self._scores_of(X, iteration_range))
 
@@ -138,7 +180,10 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         base_score = self.base_score
         super().load_model(fname)
         self._from_text(self.get_booster().attr(STATE_ATTRIBUTE))
-        self.objective, self.base_score = "binary:logistic", base_score  # parameters, which XGBoost takes from the file
+        self.objective, self.base_score = (
+            "binary:logistic",
+            base_score,
+        )  # parameters, which XGBoost takes from the file
 
 
 class _Round:
@@ -147,7 +192,9 @@ class _Round:
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
 
-    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         return xgboost_round(self.objective, y_true, y_pred, sample_weight)
 
 
@@ -160,7 +207,9 @@ def as_it_predicts(xgb_model: Any) -> xgb.Booster:
         xgb_model = xgb_model.get_booster()
     booster = xgb_model if isinstance(xgb_model, xgb.Booster) else xgb.Booster(model_file=xgb_model)
     best = booster.attr("best_iteration")
-    is_linear = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"  # one sum of all rounds
+    is_linear = (
+        json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear"
+    )  # one sum of all rounds
     return booster if best is None or is_linear else booster[: int(best) + 1]
 
 
@@ -175,7 +224,10 @@ def _scores(eval_metric: Any, objective: Objective, default: bool) -> Any:
     if eval_metric is None:
         return XGBoostScore("soft_g_mean", objective) if default else None
     asked = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
-    replaced = [XGBoostScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric for metric in asked]
+    replaced = [
+        XGBoostScore(metric, objective) if isinstance(metric, str) and metric in SCORES else metric
+        for metric in asked
+    ]
     return replaced if isinstance(eval_metric, (list, tuple)) else replaced[0]
 
 

@@ -99,7 +99,14 @@ class SoftConfusion(NamedTuple):
         return xp.where(fnr == fpr, 1.0, fnr / at_least(fpr, TINY, xp))
 
 
-def soft_confusion(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> SoftConfusion:
+def soft_confusion(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> SoftConfusion:
     """Counts of probability, TP = Σ y σ(g), FN = Σ y σ(−g), FP = Σ (1−y) σ(g), TN = Σ (1−y) σ(−g), each times its weight (Eq. 8).
 
     logits: g, any shape. y: labels 0 and 1, of the same shape. sample_weight: ≥ 0, broadcast to that shape.
@@ -113,28 +120,55 @@ def soft_confusion(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = N
     return count(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
 
 
-def count(y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any) -> SoftConfusion:
+def count(
+    y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any
+) -> SoftConfusion:
     """The four sums, from each example's probability of being classified right and wrong."""
 
     def total(values: Array) -> Array:
         return xp.sum(values if weight is None else weight * values, axis=axis, keepdims=keepdims)
 
-    return SoftConfusion(tn=total((1.0 - y) * right), fp=total((1.0 - y) * wrong), fn=total(y * wrong), tp=total(y * right))
+    return SoftConfusion(
+        tn=total((1.0 - y) * right),
+        fp=total((1.0 - y) * wrong),
+        fn=total(y * wrong),
+        tp=total(y * right),
+    )
 
 
-def labelled(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, xp: Any) -> tuple[Any, Array, Array, Array]:
+def labelled(
+    logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, xp: Any
+) -> tuple[Any, Array, Array, Array]:
     """Logits, labels and weights as arrays, checked unless `xp` is given."""
     if xp is not None:
         return xp, logits, y, sample_weight
     xp, g, y, weight = as_arrays(logits=logits, y=y, sample_weight=sample_weight)
     if tuple(g.shape) != tuple(y.shape):
-        raise ValueError(f"y must have the shape of logits, {tuple(g.shape)}; found {tuple(y.shape)}")
+        raise ValueError(
+            f"y must have the shape of logits, {tuple(g.shape)}; found {tuple(y.shape)}"
+        )
     check(xp, "y", y, (y == 0) | (y == 1), "0 or 1")
     if weight is not None:
-        if len(weight.shape) > len(g.shape) or any(w not in (1, n) for w, n in zip(weight.shape[::-1], g.shape[::-1], strict=False)):
-            raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(g.shape)}; found {tuple(weight.shape)}")
-        check(xp, "sample_weight", weight, xp.isfinite(weight) & (weight >= 0), "finite and at least 0")
-        check(xp, "sample_weight", xp.sum(weight), xp.sum(weight) > 0, "above 0 somewhere (its sum is 0)")
+        if len(weight.shape) > len(g.shape) or any(
+            w not in (1, n) for w, n in zip(weight.shape[::-1], g.shape[::-1], strict=False)
+        ):
+            raise ValueError(
+                f"sample_weight must broadcast to the shape of logits, {tuple(g.shape)}; found {tuple(weight.shape)}"
+            )
+        check(
+            xp,
+            "sample_weight",
+            weight,
+            xp.isfinite(weight) & (weight >= 0),
+            "finite and at least 0",
+        )
+        check(
+            xp,
+            "sample_weight",
+            xp.sum(weight),
+            xp.sum(weight) > 0,
+            "above 0 somewhere (its sum is 0)",
+        )
     return xp, g, y, weight
 
 
@@ -156,16 +190,22 @@ def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
 def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:
     """The namespace, and the counts with one correctly classified example in a class that has none."""
     xp = namespace(*c)
-    return xp, c._replace(tn=xp.where(c.tn + c.fp == 0, 1.0, c.tn), tp=xp.where(c.tp + c.fn == 0, 1.0, c.tp))
+    return xp, c._replace(
+        tn=xp.where(c.tn + c.fp == 0, 1.0, c.tn), tp=xp.where(c.tp + c.fn == 0, 1.0, c.tp)
+    )
 
 
 def ratio(part: Array, whole: Array, xp: Any) -> Array:
     """part/whole, 0 where the whole is 0, and at most 1/SMALLEST_SHARE."""
     least = SMALLEST_SHARE * part
-    return xp.where(whole > 0, part / xp.where(whole > least, whole, xp.where(least > 0, least, 1.0)), 0.0)
+    return xp.where(
+        whole > 0, part / xp.where(whole > least, whole, xp.where(least > 0, least, 1.0)), 0.0
+    )
 
 
 def mcc_scale(c: SoftConfusion) -> Array:
     """√(m₁m₀/((TP+FP)(TN+FN))), by which TPR+TNR−1 becomes the MCC: no product of four counts, which would leave float32."""
     xp, c = without_empty_class(c)
-    return xp.sqrt(ratio(c.tp + c.fn, c.tp + c.fp, xp)) * xp.sqrt(ratio(c.tn + c.fp, c.tn + c.fn, xp))
+    return xp.sqrt(ratio(c.tp + c.fn, c.tp + c.fp, xp)) * xp.sqrt(
+        ratio(c.tn + c.fp, c.tn + c.fn, xp)
+    )

@@ -67,7 +67,9 @@ def of_positives(x: Array, b: Array, xp: Any) -> Contribution:
     sigma = p / (1.0 + p)
     dx = xp.where(lost, b, sigma / y_hat)
     db = xp.where(lost, x, (sigma * (x + 1.0 / b) - s) / (b * y_hat)) - at_zero
-    return Contribution(wrong, xp.where(lost, b * x, xp.log(y_hat)) - xp.log(weighed), -wrong * dx, -wrong * db)
+    return Contribution(
+        wrong, xp.where(lost, b * x, xp.log(y_hat)) - xp.log(weighed), -wrong * dx, -wrong * db
+    )
 
 
 def _at_zero(b: Array, xp: Any) -> tuple[Array, Array]:
@@ -77,7 +79,9 @@ def _at_zero(b: Array, xp: Any) -> tuple[Array, Array]:
     return odds0, (1.0 / (1.0 + b) - s0) * (1.0 + odds0) / (b * odds0)
 
 
-def _odds_and_s(x: Array, b: Array, xp: Any, log1p: Callable[[Array], Array]) -> tuple[Array, Array]:
+def _odds_and_s(
+    x: Array, b: Array, xp: Any, log1p: Callable[[Array], Array]
+) -> tuple[Array, Array]:
     """p = b e^{bx} and s = ln(1 + p)/b. p stops at bx = 60, where σ is 1 to rounding; e^{bx} would leave float32 at 88."""
     bx = b * x
     steep = bx > 60

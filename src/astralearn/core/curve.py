@@ -155,7 +155,9 @@ def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     e = xp.expm1(xp.where(far | negative, s_or_d, -s_or_d))
     s0 = xp.log1p(b) / b
     odds0 = xp.expm1(s0)
-    near_g = xp.where(negative, 0.0, s_or_d) + xp.log1p(xp.where(far, 0.0, e * xp.where(negative, -1.0 / xp.expm1(-s0), -1.0 / odds0)))
+    near_g = xp.where(negative, 0.0, s_or_d) + xp.log1p(
+        xp.where(far, 0.0, e * xp.where(negative, -1.0 / xp.expm1(-s0), -1.0 / odds0))
+    )
     far_g = below + xp.log(xp.where(far, b * e / p, 1.0)) - xp.log(odds0)
     g = xp.where(far, far_g, near_g)
     # g is 0 only at x = 0; a subnormal x would round to it. The derivative there is that of the tangent.

@@ -59,8 +59,13 @@ def rebalanced_logit_dx2(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array
     q, excess = parts.q, b - 1.0
     r = q / (1.0 + q)
     delta_below = excess * r * (_log1p_defect(excess * r, xp) - _log1p_defect(-r, xp)) / b
-    below = -b * xp.expm1(xp.where(parts.negative, delta_below, 0.0)) * parts.pull / (b * parts.y_hat)
-    delta_above = excess * (xp.where(parts.negative, 0.0, x) + xp.log1p(q) / b) - xp.log1p(excess / (1.0 + q)) / b
+    below = (
+        -b * xp.expm1(xp.where(parts.negative, delta_below, 0.0)) * parts.pull / (b * parts.y_hat)
+    )
+    delta_above = (
+        excess * (xp.where(parts.negative, 0.0, x) + xp.log1p(q) / b)
+        - xp.log1p(excess / (1.0 + q)) / b
+    )
     above = (1.0 + q) * xp.exp(-parts.s) * xp.expm1(-delta_above) * _dx(parts)
     deep = -0.5 * (excess / b) * xp.exp(_log_odds(x, b, xp) + 2.0 * xp.log(b))
     return xp.where(_is_deep(x, b, xp), deep, _dx(parts) * xp.where(parts.negative, below, above))
@@ -131,7 +136,18 @@ def _parts(x: Array, b: Array, xp: Any) -> _Parts:
     rest = xp.log1p(xp.where(negative, odds, (b - 1.0) + q)) / b
     s = xp.where(negative, 0.0, x) + rest
     y_hat = -xp.expm1(-s)
-    return _Parts(x, b, negative, q, odds, b / (xp.where(negative, 1.0, q) + odds), b * y_hat / odds, rest, s, y_hat)
+    return _Parts(
+        x,
+        b,
+        negative,
+        q,
+        odds,
+        b / (xp.where(negative, 1.0, q) + odds),
+        b * y_hat / odds,
+        rest,
+        s,
+        y_hat,
+    )
 
 
 def _is_deep(x: Array, b: Array, xp: Any) -> Array:

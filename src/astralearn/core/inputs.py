@@ -25,15 +25,28 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
     Numbers take the dtype of the arrays beside them, so float32 stays float32 beside 7.396 and beside np.float64(7.396).
     Half precision becomes float32: g reaches b times x, and odds far below what it holds.
     """
-    given = {name: value if _is_number(value) else _as_array(name, value) for name, value in values.items()}
+    given = {
+        name: value if _is_number(value) else _as_array(name, value)
+        for name, value in values.items()
+    }
     arrays = [value for value in given.values() if value is not None and not _is_number(value)]
     try:
         xp: Any = compat.array_namespace(*arrays) if arrays else np
     except TypeError as error:
-        kinds = ", ".join(f"{name} is a {type(value).__name__}" for name, value in given.items() if value is not None)
-        raise TypeError(f"all arrays must come from one library, but {kinds}: convert them first") from error
+        kinds = ", ".join(
+            f"{name} is a {type(value).__name__}"
+            for name, value in given.items()
+            if value is not None
+        )
+        raise TypeError(
+            f"all arrays must come from one library, but {kinds}: convert them first"
+        ) from error
     for name, value in given.items():
-        if value is not None and not _is_number(value) and xp.isdtype(value.dtype, "complex floating"):
+        if (
+            value is not None
+            and not _is_number(value)
+            and xp.isdtype(value.dtype, "complex floating")
+        ):
             raise TypeError(f"{name} must hold real numbers; found {value.dtype}")
     dtype = _floating_dtype(xp, arrays)
     device = compat.device(arrays[0]) if arrays else None
@@ -41,10 +54,20 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
     def cast(value: Any) -> Any:
         if value is None:
             return None
-        return xp.asarray(value, dtype=dtype, device=device) if _is_number(value) else xp.astype(value, dtype, copy=False)
+        return (
+            xp.asarray(value, dtype=dtype, device=device)
+            if _is_number(value)
+            else xp.astype(value, dtype, copy=False)
+        )
 
     cast_values = [cast(value) for value in given.values()]
-    _check_shapes({name: value.shape for name, value in zip(given, cast_values, strict=True) if value is not None})
+    _check_shapes(
+        {
+            name: value.shape
+            for name, value in zip(given, cast_values, strict=True)
+            if value is not None
+        }
+    )
     return (xp, *cast_values)
 
 
@@ -55,7 +78,9 @@ def namespace(*values: Array) -> Any:
     if any(type(value).__module__.startswith(("tensorflow", "keras")) for value in values):
         return sys.modules["keras"].ops
     torch = sys.modules.get("array_api_compat.torch")
-    if torch and all(isinstance(value, torch.Tensor) for value in values):  # at once: torch.compile warns of what is called below
+    if torch and all(
+        isinstance(value, torch.Tensor) for value in values
+    ):  # at once: torch.compile warns of what is called below
         return torch
     return compat.array_namespace(*values)
 
@@ -65,17 +90,23 @@ def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:
     if _is_traced(value) or bool(xp.all(ok)):
         return
     broken = xp.reshape(value, (-1,))[xp.reshape(~ok, (-1,))][0]
-    raise ValueError(f"{name} must be {rule}; found {broken.tolist() if hasattr(broken, 'tolist') else float(broken)}")
+    raise ValueError(
+        f"{name} must be {rule}; found {broken.tolist() if hasattr(broken, 'tolist') else float(broken)}"
+    )
 
 
 def _is_number(value: object) -> bool:
     """NumPy's array of no dimensions is one too: what the core makes of a number."""
-    return isinstance(value, (Number, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return isinstance(value, (Number, np.generic)) or (
+        isinstance(value, np.ndarray) and value.ndim == 0
+    )
 
 
 def _as_array(name: str, value: ArrayLike) -> Any:
     if isinstance(value, np.ma.MaskedArray):  # whose mask the operations of the core would lose
-        raise TypeError(f"{name} must have no mask; found a MaskedArray: take what is not masked, x[~mask], or weights of 0")
+        raise TypeError(
+            f"{name} must have no mask; found a MaskedArray: take what is not masked, x[~mask], or weights of 0"
+        )
     if value is None or compat.is_array_api_obj(value):
         return value
     try:
@@ -109,5 +140,7 @@ def _is_traced(value: Array) -> bool:
         return isinstance(value, sys.modules["jax"].core.Tracer)
     if compat.is_torch_array(value):
         torch = sys.modules["torch"]
-        return bool(torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(value))
+        return bool(
+            torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(value)
+        )
     return False

@@ -49,7 +49,14 @@ class Loss(NamedTuple):
     partials: Callable[[SoftConfusion], tuple[Array, Array]] | None = None
 
 
-def bce_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def bce_loss(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """Binary cross-entropy, the weighted mean of −c = ln(1 + e^m).
 
     >>> round(float(bce_loss([-2.0, 0.0], [0, 1])), 4)
@@ -60,7 +67,14 @@ def bce_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     return xp.sum(share * softplus(signed(g, y), xp), axis=axis)
 
 
-def bce_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def bce_gradient(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """∂BCE/∂gᵢ = wᵢ(zᵢ − yᵢ)/Σw, as ±σ(m), which does not cancel.
 
     >>> bce_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
@@ -70,7 +84,14 @@ def bce_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     return _shares(g, weight, axis, xp) * (1.0 - 2.0 * y) * sigmoid(signed(g, y), xp)
 
 
-def gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def gmn_loss(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """One minus the soft G-Mean: 1 − √(TPR·TNR) (Eq. 9), through the logarithms of both rates.
 
     >>> round(float(gmn_loss([-2.0, 0.0], [0, 1])), 4)
@@ -79,7 +100,14 @@ def gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     return _power_loss(1.0, logits, y, sample_weight, axis, xp)
 
 
-def gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def gmn_gradient(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """∂GMN/∂gᵢ = ∓½ G σ(mᵢ) pᵢ, − for a positive, where pᵢ is example i's share of its own class's TP or TN.
 
     The shares are softmax weights of c, so nothing is 0/0 even where every positive sits at g = −200.
@@ -90,7 +118,14 @@ def gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     return _power_gradient(1.0, logits, y, sample_weight, axis, xp)
 
 
-def root_gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def root_gmn_loss(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """4(1 − √(A₁A₀)), with A₁ the mean of ⁴√z over the positives and A₀ that of ⁴√(1−z) over the negatives; in [0, 4].
 
     >>> round(float(root_gmn_loss([-2.0, 0.0], [0, 1])), 4)
@@ -99,7 +134,14 @@ def root_gmn_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = No
     return _power_loss(ROOT, logits, y, sample_weight, axis, xp)
 
 
-def root_gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def root_gmn_gradient(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """∂J/∂gᵢ = ∓½ √(A₁A₀) σ(mᵢ) pᵢ, − for a positive, where pᵢ is example i's share of its own class's sum of e^{c/4}.
 
     >>> root_gmn_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
@@ -108,7 +150,14 @@ def root_gmn_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike 
     return _power_gradient(ROOT, logits, y, sample_weight, axis, xp)
 
 
-def f1_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def f1_loss(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """One minus the soft F1: (FP+FN)/(2TP+FP+FN).
 
     >>> round(float(f1_loss([-2.0, 0.0], [0, 1])), 4)
@@ -117,7 +166,14 @@ def f1_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *,
     return 1.0 - _counts(logits, y, sample_weight, axis, xp).f1
 
 
-def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def f1_gradient(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """With D = 2TP+FP+FN: ∂J/∂TP = −2(D−TP)/D², ∂J/∂TN = −2TP/D².
 
     >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
@@ -126,7 +182,14 @@ def f1_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None
     return _gradient_through_counts(_f1_partials, logits, y, sample_weight, axis, xp)
 
 
-def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def mcc_loss(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """One minus the soft Matthews correlation, in [0, 2].
 
     >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
@@ -135,7 +198,14 @@ def mcc_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *
     return 1.0 - _counts(logits, y, sample_weight, axis, xp).mcc
 
 
-def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def mcc_gradient(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """With P = TP+FP, N = TN+FN and R = √(m₁m₀/PN): ∂MCC/∂TP = R/m₁ − ½MCC(1/P − 1/N), ∂MCC/∂TN = R/m₀ + ½MCC(1/P − 1/N).
 
     >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
@@ -144,7 +214,14 @@ def mcc_gradient(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = Non
     return _gradient_through_counts(_mcc_partials, logits, y, sample_weight, axis, xp)
 
 
-def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None) -> Array:
+def balanced_accuracy_loss(
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
+) -> Array:
     """One minus the soft balanced accuracy: (FNR+FPR)/2.
 
     >>> round(float(balanced_accuracy_loss([-2.0, 0.0], [0, 1])), 4)
@@ -155,7 +232,12 @@ def balanced_accuracy_loss(logits: ArrayLike, y: ArrayLike, sample_weight: Array
 
 
 def balanced_accuracy_gradient(
-    logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, *, axis: Axis = None, xp: Any = None
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    *,
+    axis: Axis = None,
+    xp: Any = None,
 ) -> Array:
     """∂J/∂TP = −½/m₁, ∂J/∂TN = −½/m₀.
 
@@ -195,14 +277,22 @@ LOSSES: dict[str, Loss] = {
     "f1": Loss(f1_loss, f1_gradient, lambda c: 1.0 - c.f1, _f1_partials),
     "mcc": Loss(mcc_loss, mcc_gradient, lambda c: 1.0 - c.mcc, _mcc_partials),
     "balanced_accuracy": Loss(
-        balanced_accuracy_loss, balanced_accuracy_gradient, lambda c: 0.5 * (c.fnr + c.fpr), _balanced_accuracy_partials
+        balanced_accuracy_loss,
+        balanced_accuracy_gradient,
+        lambda c: 0.5 * (c.fnr + c.fpr),
+        _balanced_accuracy_partials,
     ),
     "root_gmn": Loss(root_gmn_loss, root_gmn_gradient),
 }
 
 
 def _gradient_through_counts(
-    partials: Callable[[SoftConfusion], tuple[Array, Array]], logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
+    partials: Callable[[SoftConfusion], tuple[Array, Array]],
+    logits: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike,
+    axis: Axis,
+    xp: Any,
 ) -> Array:
     """The gradient of J(TP, TN) at fixed class totals: ∂J/∂gᵢ = ±wᵢ zᵢ(1−zᵢ) times ∂J/∂TP or ∂J/∂TN, + for a positive."""
     xp, g, y, weight = labelled(logits, y, sample_weight, xp)
@@ -214,7 +304,9 @@ def _gradient_through_counts(
     return change if weight is None else unit * weight * change
 
 
-def _counts(logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any) -> SoftConfusion:
+def _counts(
+    logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
+) -> SoftConfusion:
     """The soft counts; weighted ones in units that automatic differentiation may square."""
     counts = soft_confusion(logits, y, sample_weight, axis=axis, xp=xp)
     return counts if sample_weight is None else _in_units(counts)[0]
@@ -228,7 +320,9 @@ def _in_units(c: SoftConfusion) -> tuple[SoftConfusion, Array]:
     """
     xp, full = without_empty_class(c)
     total = c.tn + c.fp + c.fn + c.tp
-    unit = xp.where(total > 2.0**53, 2.0**-62, xp.where(total < 2.0**-53, 2.0**62, xp.ones_like(total)))
+    unit = xp.where(
+        total > 2.0**53, 2.0**-62, xp.where(total < 2.0**-53, 2.0**62, xp.ones_like(total))
+    )
     return SoftConfusion(*(unit * part for part in full)), unit
 
 
@@ -240,33 +334,47 @@ def _shares(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:
     return full / xp.where(total > 0, total, 1.0)
 
 
-def _power_loss(q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any) -> Array:
+def _power_loss(
+    q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
+) -> Array:
     """(1 − √(A₁A₀))/q."""
     xp, g, y, weight = labelled(logits, y, sample_weight, xp)
     log_g_mean, _ = _log_g_mean(q, g, y, weight, axis, xp)
     return xp.sum(-xp.expm1(log_g_mean), axis=axis) / q
 
 
-def _power_gradient(q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any) -> Array:
+def _power_gradient(
+    q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
+) -> Array:
     """∓½ √(A₁A₀) σ(mᵢ) times example i's share of its class's sum."""
     xp, g, y, weight = labelled(logits, y, sample_weight, xp)
     log_g_mean, share = _log_g_mean(q, g, y, weight, axis, xp)
     return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
 
 
-def _log_g_mean(q: float, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
+def _log_g_mean(
+    q: float, g: Array, y: Array, weight: Array, axis: Axis, xp: Any
+) -> tuple[Array, Array]:
     """ln √(A₁A₀), each class's mean of e^{qc} (TPR and TNR for q = 1), and each example's share of its class's sum."""
     log_right = -q * softplus(signed(g, y), xp)
     log_tpr, share_of_tp = _log_rate(log_right, y if weight is None else weight * y, axis, xp)
-    log_tnr, share_of_tn = _log_rate(log_right, 1.0 - y if weight is None else weight * (1.0 - y), axis, xp)
+    log_tnr, share_of_tn = _log_rate(
+        log_right, 1.0 - y if weight is None else weight * (1.0 - y), axis, xp
+    )
     return 0.5 * (log_tpr + log_tnr), share_of_tp + share_of_tn
 
 
 def _log_rate(log_right: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
     """ln(Σ w e^c / Σ w) by logsumexp, and the softmax shares w e^c / Σ w e^c; 0 and 0 where no weight is."""
     present = weight > 0
-    peak = xp.max(xp.where(present, log_right, xp.min(log_right, axis=axis, keepdims=True)), axis=axis, keepdims=True)
+    peak = xp.max(
+        xp.where(present, log_right, xp.min(log_right, axis=axis, keepdims=True)),
+        axis=axis,
+        keepdims=True,
+    )
     total = xp.sum(weight, axis=axis, keepdims=True)
-    terms = weight / xp.where(total > 0, total, 1.0) * xp.exp(xp.where(present, log_right - peak, 0.0))
+    terms = (
+        weight / xp.where(total > 0, total, 1.0) * xp.exp(xp.where(present, log_right - peak, 0.0))
+    )
     mean = at_least(xp.sum(terms, axis=axis, keepdims=True), TINY, xp)
     return xp.where(total > 0, peak + xp.log(mean), 0.0), terms / mean

@@ -101,13 +101,17 @@ def row_terms(x: Array, at: SlopeNumbers, *, steep: bool, xp: Any) -> RowTerms:
     return RowTerms(tail * share, wrong, pull, sigma / y_hat, slope_pull)
 
 
-def _complement(p: Array, s: Array, v: Array, a: Any, steep: bool, precision: int, xp: Any) -> Array:
+def _complement(
+    p: Array, s: Array, v: Array, a: Any, steep: bool, precision: int, xp: Any
+) -> Array:
     """ŷ = 1 − v, from a series where that rounds too far."""
     small_odds, small_s = _SMALL_ODDS[precision], _SMALL_S[precision]
     y_hat = 1.0 - v
     if steep:
         t = xp.clip(s, 0.0, small_s)
-        y_hat = xp.where(s < small_s, t * (1.0 - t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 24.0)))), y_hat)
+        y_hat = xp.where(
+            s < small_s, t * (1.0 - t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 24.0)))), y_hat
+        )
     t = xp.clip(p, 0.0, small_odds)
     series = a * t * (1.0 - (0.5 * (1.0 + a)) * t * (1.0 - ((2.0 + a) / 3.0) * t))
     return xp.where(p < small_odds, series, y_hat)

@@ -35,12 +35,16 @@ def slope_rate(
     faster, slower = growth * rate, decay * rate
     faster = xp.where(faster > maximum, maximum, faster)
     slower = at_least(slower, minimum, xp)
-    return xp.where(e_ratio > 1, faster, xp.where(e_ratio < 1, slower, rate + xp.zeros_like(e_ratio)))
+    return xp.where(
+        e_ratio > 1, faster, xp.where(e_ratio < 1, slower, rate + xp.zeros_like(e_ratio))
+    )
 
 
 def _check_bounds(minimum: float, maximum: float, growth: float, decay: float) -> None:
     if not 0 < minimum <= maximum:
-        raise ValueError(f"minimum and maximum must satisfy 0 < minimum <= maximum; found {minimum} and {maximum}")
+        raise ValueError(
+            f"minimum and maximum must satisfy 0 < minimum <= maximum; found {minimum} and {maximum}"
+        )
     if not growth >= 1:
         raise ValueError(f"growth must be at least 1; found {growth}")
     if not 0 < decay <= 1:

@@ -61,7 +61,10 @@ def add_sums(mine: Sums, theirs: Sums, *, xp: Any) -> Sums:  # noqa: ARG001 (one
 def bce_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
     """Sums Σ w ln(1 + e^m) and Σ w, finite as long as Σ w|g| is (`bce_loss` divides first); slopes wσ(m)."""
     m = signed(g, y)
-    sums = tuple(xp.sum(_times(weight, part), axis=axis, keepdims=True) for part in (softplus(m, xp), xp.ones_like(g)))
+    sums = tuple(
+        xp.sum(_times(weight, part), axis=axis, keepdims=True)
+        for part in (softplus(m, xp), xp.ones_like(g))
+    )
     return sums, _times(weight, sigmoid(m, xp))
 
 
@@ -87,9 +90,15 @@ def gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tu
     negative = 1.0 - y
     right_logit = (y - negative) * g
     weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
-    absent_1, absent_0 = (negative, y) if weight is None else (_is_zero(weight_of_1, xp), _is_zero(weight_of_0, xp))
-    depth_1 = xp.clip(xp.min(absent_1 * -_LOG_NOTHING - g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING)
-    depth_0 = xp.clip(xp.min(absent_0 * -_LOG_NOTHING + g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING)
+    absent_1, absent_0 = (
+        (negative, y) if weight is None else (_is_zero(weight_of_1, xp), _is_zero(weight_of_0, xp))
+    )
+    depth_1 = xp.clip(
+        xp.min(absent_1 * -_LOG_NOTHING - g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING
+    )
+    depth_0 = xp.clip(
+        xp.min(absent_0 * -_LOG_NOTHING + g, axis=axis, keepdims=True), 0.0, -_LOG_NOTHING
+    )
     exponent = (y * depth_1 + negative * depth_0) - xp.abs(g)
     if weight is not None:  # above 0 only for examples without weight
         exponent = xp.clip(exponent, _LOG_NOTHING, 0.0)
@@ -112,7 +121,10 @@ def gmn_count(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tupl
     z, not_z = xp.sigmoid(g), xp.sigmoid(-g)
     negative = 1.0 - y
     weight_of_1, weight_of_0 = _times(weight, y), _times(weight, negative)
-    counts = tuple(xp.sum(part, axis=axis, keepdims=True) for part in (weight_of_1 * z, weight_of_0 * not_z, weight_of_1, weight_of_0))
+    counts = tuple(
+        xp.sum(part, axis=axis, keepdims=True)
+        for part in (weight_of_1 * z, weight_of_0 * not_z, weight_of_1, weight_of_0)
+    )
     return counts, _times(weight, z * not_z)
 
 
@@ -146,16 +158,23 @@ def gmn_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]:
     """½ G/TN and −½ G/TP, in the units of the slopes."""
     log_g = _log_g_mean(sums, xp)
     # Bounded for a class without examples, which has no use for it.
-    of_1, of_0 = (0.5 * xp.exp(xp.clip(log_g - (own[4 + k] + sums[k]), _LOG_NOTHING, 80.0)) for k in (0, 1))
+    of_1, of_0 = (
+        0.5 * xp.exp(xp.clip(log_g - (own[4 + k] + sums[k]), _LOG_NOTHING, 80.0)) for k in (0, 1)
+    )
     return of_0, -of_1
 
 
-def root_gmn_examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
+def root_gmn_examine(
+    g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any
+) -> tuple[Sums, Array]:
     """Sums Σ w ⁴√σ(−m) over the positives and over the negatives, m₁ and m₀; slopes w ⁴√σ(−m) σ(m)."""
     m, negative = signed(g, y), 1.0 - y
     root = _times(weight, xp.exp(-ROOT * softplus(m, xp)))
     full = _times(weight, xp.ones_like(g))
-    sums = tuple(xp.sum(part, axis=axis, keepdims=True) for part in (y * root, negative * root, y * full, negative * full))
+    sums = tuple(
+        xp.sum(part, axis=axis, keepdims=True)
+        for part in (y * root, negative * root, y * full, negative * full)
+    )
     return sums, root * sigmoid(m, xp)
 
 
@@ -170,22 +189,32 @@ def root_gmn_factors(own: Sums, sums: Sums, *, xp: Any) -> tuple[Array, Array]: 
     a1, a0 = _root_rates(sums, xp)
     half = 0.5 * xp.sqrt(a1) * xp.sqrt(a0)
     # An absent class has no use for its factor, which would overflow with the gradient of whatever comes after the loss.
-    of_1, of_0 = (xp.where(total > 0, at_least(part, TINY, xp), 1.0) for part, total in zip(sums[:2], sums[2:], strict=True))
+    of_1, of_0 = (
+        xp.where(total > 0, at_least(part, TINY, xp), 1.0)
+        for part, total in zip(sums[:2], sums[2:], strict=True)
+    )
     return half / of_0, -half / of_1
 
 
 def _root_rates(sums: Sums, xp: Any) -> tuple[Array, Array]:
     """A₁ and A₀, a class without weight counting as found."""
     of_1, of_0, m1, m0 = sums
-    return xp.where(m1 > 0, of_1 / _or_one(m1, xp), 1.0), xp.where(m0 > 0, of_0 / _or_one(m0, xp), 1.0)
+    return xp.where(m1 > 0, of_1 / _or_one(m1, xp), 1.0), xp.where(
+        m0 > 0, of_0 / _or_one(m0, xp), 1.0
+    )
 
 
-def _by_counts(of_counts: Callable[[SoftConfusion], Array], partials: Callable[[SoftConfusion], tuple[Array, Array]]) -> SummedLoss:
+def _by_counts(
+    of_counts: Callable[[SoftConfusion], Array],
+    partials: Callable[[SoftConfusion], tuple[Array, Array]],
+) -> SummedLoss:
     """The four functions of a loss of the four counts; slopes wσ(m)σ(−m)."""
 
     def examine(g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> tuple[Sums, Array]:
         right, wrong = right_and_wrong(signed(g, y), xp)
-        return tuple(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp)), _times(weight, right * wrong)
+        return tuple(count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp)), _times(
+            weight, right * wrong
+        )
 
     def value(sums: Sums, *, xp: Any) -> Array:  # noqa: ARG001 (one signature for all)
         return of_counts(SoftConfusion(*sums))
@@ -225,13 +254,19 @@ def examine_known(
     add, here = SUMMED[name].add, few or (lambda sums: (sums, xp))
     if name == "gmn":
         counted = [gmn_count(*part, axis=axis, xp=xp) for part in parts]
-        counts, numbers = here(reduce(partial(add_sums, xp=xp), (of_part for of_part, _ in counted)))
+        counts, numbers = here(
+            reduce(partial(add_sums, xp=xp), (of_part for of_part, _ in counted))
+        )
         sums = gmn_sums_of(counts, xp=numbers)
         if bool(is_shallow(sums).all()):
-            return sums, [(sums, slopes) for _, slopes in counted]  # of their own sums only depths count, which all share
+            return sums, [
+                (sums, slopes) for _, slopes in counted
+            ]  # of their own sums only depths count, which all share
     examined = [SUMMED[name].examine(*part, axis=axis, xp=xp) for part in parts]
     few_sums, (numbers, *_) = zip(*(here(of_part) for of_part, _ in examined), strict=True)
-    return reduce(partial(add, xp=numbers), few_sums), [(own, slopes) for own, (_, slopes) in zip(few_sums, examined, strict=True)]
+    return reduce(partial(add, xp=numbers), few_sums), [
+        (own, slopes) for own, (_, slopes) in zip(few_sums, examined, strict=True)
+    ]
 
 
 def _log_g_mean(sums: Sums, xp: Any) -> Array:

@@ -55,7 +55,9 @@ def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
 def of_slope(b: Array, *, xp: Any) -> OfSlope:
     """The part of `warp` that depends on the slope alone."""
     s0 = xp.log1p(b) / b
-    return OfSlope(b, xp.log(b), 1.0 / b, xp.log(xp.expm1(s0)), (s0 - 1.0 / (1.0 + b)) / (b * xp.expm1(-s0)))
+    return OfSlope(
+        b, xp.log(b), 1.0 / b, xp.log(xp.expm1(s0)), (s0 - 1.0 / (1.0 + b)) / (b * xp.expm1(-s0))
+    )
 
 
 def softplus_and_sigmoid(t: Array, *, xp: Any) -> tuple[Array, Array]:
@@ -73,7 +75,9 @@ def warp_at(bx: Array, shared: OfSlope, softplus_t: Array, sigmoid_t: Array, *, 
     return Warp(logit - shared.origin, sigmoid_t * per_y_hat, s * per_y_hat)
 
 
-def slope_derivative(shared: OfSlope, dx_x: Array, dx: Array, lag: Array, one: Array | float) -> Array:
+def slope_derivative(
+    shared: OfSlope, dx_x: Array, dx: Array, lag: Array, one: Array | float
+) -> Array:
     """∂g/∂b from (∂g/∂x)·x, ∂g/∂x, s/ŷ and 1.
 
     It is linear in these four, so Σ wᵢ ∂gᵢ/∂b follows from their four sums Σ wᵢ(∂gᵢ/∂x)xᵢ, Σ wᵢ ∂gᵢ/∂x, Σ wᵢsᵢ/ŷᵢ and Σ wᵢ: all

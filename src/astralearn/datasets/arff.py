@@ -19,7 +19,13 @@ from astralearn.datasets.errors import UnreadableError
 
 NUMERIC = {"numeric", "real", "integer"}
 TEXT = {"string", "date"}
-NOT_NEEDED = {"@relation", "@inputs", "@outputs", "@input", "@output"}  # all but the first are KEEL's
+NOT_NEEDED = {
+    "@relation",
+    "@inputs",
+    "@outputs",
+    "@input",
+    "@output",
+}  # all but the first are KEEL's
 
 # A quoted run (with backslash escapes), or anything up to a comma, brace or space.
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -52,12 +58,16 @@ def _read(path: Path) -> pd.DataFrame:
         for number, line in lines:
             values = _sparse(line, attributes) if line.startswith("{") else _fields(line)
             if values is None or len(values) != len(attributes):
-                raise UnreadableError(f"{path}, line {number}: expected {len(attributes)} values, found {line[:80]!r}")
+                raise UnreadableError(
+                    f"{path}, line {number}: expected {len(attributes)} values, found {line[:80]!r}"
+                )
             for column, value in zip(columns, values, strict=True):
                 column.append(None if value == "?" else value)
     if not columns[0]:
         raise UnreadableError(f"{path} has no rows after @data")
-    return pd.DataFrame({a.name: _typed(column, a, path) for a, column in zip(attributes, columns, strict=True)})
+    return pd.DataFrame(
+        {a.name: _typed(column, a, path) for a, column in zip(attributes, columns, strict=True)}
+    )
 
 
 def _meaningful(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
@@ -79,7 +89,9 @@ def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[Attribute]:
         if keyword == "@attribute":
             found = _attribute(line, number, path)
             if any(found.name == known.name for known in attributes):
-                raise UnreadableError(f"{path}, line {number}: a second attribute {found.name!r}: rename one of the two")
+                raise UnreadableError(
+                    f"{path}, line {number}: a second attribute {found.name!r}: rename one of the two"
+                )
             attributes.append(found)
         elif keyword not in NOT_NEEDED:
             raise UnreadableError(f"{path}, line {number}: not ARFF: {line[:80]!r}")
@@ -97,7 +109,9 @@ def _attribute(line: str, number: int, path: Path) -> Attribute:
             return Attribute(name, None)
         if word in TEXT:
             return Attribute(name, ())
-    raise UnreadableError(f"{path}, line {number}: cannot read {line[:80]!r} (numeric, nominal, string and date attributes are known)")
+    raise UnreadableError(
+        f"{path}, line {number}: cannot read {line[:80]!r} (numeric, nominal, string and date attributes are known)"
+    )
 
 
 def _fields(line: str) -> list[str] | None:
@@ -157,15 +171,21 @@ def _unquoted(text: str) -> str:
     return text.strip()
 
 
-def _typed(column: list[str | None], attribute: Attribute, path: Path) -> np.ndarray | pd.Categorical | pd.Series:
+def _typed(
+    column: list[str | None], attribute: Attribute, path: Path
+) -> np.ndarray | pd.Categorical | pd.Series:
     if attribute.values is None:
         try:
             return np.array([np.nan if value is None else float(value) for value in column])
         except ValueError as error:
-            raise UnreadableError(f"{path}: column {attribute.name!r} is numeric, but: {error}") from error
+            raise UnreadableError(
+                f"{path}: column {attribute.name!r} is numeric, but: {error}"
+            ) from error
     if not attribute.values:
         return pd.Series(column, dtype="str")
     unknown = set(column) - set(attribute.values) - {None}
     if unknown:
-        raise UnreadableError(f"{path}: column {attribute.name!r} has {sorted(map(str, unknown))[:3]}, not among {list(attribute.values)}")
+        raise UnreadableError(
+            f"{path}: column {attribute.name!r} has {sorted(map(str, unknown))[:3]}, not among {list(attribute.values)}"
+        )
     return pd.Categorical(column, categories=list(attribute.values))

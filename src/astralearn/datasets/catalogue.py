@@ -16,7 +16,10 @@ from astralearn.datasets.problem import Problem, Redraw, problem_from_frame
 from astralearn.datasets.source import fetch, find
 
 SOURCE = "https://raw.githubusercontent.com/smallcube/HD-Ensemble/{commit}/datasets/{file}"
-MOST, SHUTTLE = "4e3b23ef5578264bcc979d564af2729c52623963", "80213d8bf4a7f3806aa6623ac050915e94a6ad3e"
+MOST, SHUTTLE = (
+    "4e3b23ef5578264bcc979d564af2729c52623963",
+    "80213d8bf4a7f3806aa6623ac050915e94a6ad3e",
+)
 TARGET = "class"
 DEFAULT = "digits"
 
@@ -47,22 +50,82 @@ class Entry:
         return str(path) if path else "not on this machine"
 
 
-def _arff(name: str, rows: int, features: int, positives: int, file: str, sha256: str, commit: str = MOST, described: str = "") -> Entry:
-    return Entry(name, rows, features, positives, file, sha256, SOURCE.format(commit=commit, file=file), described=described)
+def _arff(
+    name: str,
+    rows: int,
+    features: int,
+    positives: int,
+    file: str,
+    sha256: str,
+    commit: str = MOST,
+    described: str = "",
+) -> Entry:
+    return Entry(
+        name,
+        rows,
+        features,
+        positives,
+        file,
+        sha256,
+        SOURCE.format(commit=commit, file=file),
+        described=described,
+    )
 
 
-_SKIN = _arff("skin-588", 20034, 3, 34, "skin_nonskin.arff", "9f7642b104b9d5003e937446be71d15e4c007f1bb161ddf64ee3a7dad5afe9f4")
-_COD = _arff("cod-763", 19871, 8, 26, "cod-rna.arff", "68e7a8e74060de73fd19fb0011b00a5dc4d55da46611e466d3da7977a5ee0b0b")
+_SKIN = _arff(
+    "skin-588",
+    20034,
+    3,
+    34,
+    "skin_nonskin.arff",
+    "9f7642b104b9d5003e937446be71d15e4c007f1bb161ddf64ee3a7dad5afe9f4",
+)
+_COD = _arff(
+    "cod-763",
+    19871,
+    8,
+    26,
+    "cod-rna.arff",
+    "68e7a8e74060de73fd19fb0011b00a5dc4d55da46611e466d3da7977a5ee0b0b",
+)
 _ENTRIES = [
     replace(_SKIN, described="the paper's: skin and other pixels"),
-    replace(_SKIN, name="skin-4000", rows=20005, positives=5, redraw=Redraw(5), described="the paper's: five skin positives, redrawn"),
+    replace(
+        _SKIN,
+        name="skin-4000",
+        rows=20005,
+        positives=5,
+        redraw=Redraw(5),
+        described="the paper's: five skin positives, redrawn",
+    ),
     replace(_COD, described="the paper's: non-coding RNA"),
-    replace(_COD, name="cod-3500", rows=17505, positives=5, redraw=Redraw(5, 17500), described="the paper's: five RNA positives, redrawn"),
+    replace(
+        _COD,
+        name="cod-3500",
+        rows=17505,
+        positives=5,
+        redraw=Redraw(5, 17500),
+        described="the paper's: five RNA positives, redrawn",
+    ),
     _arff(
-        *("ijcnn-971", 4858, 22, 5, "ijcnn1.arff", "fb96f463bac1d8c0c2134a3ad67ee6d6eea5ee500aecd17197b84353c2ded5fe"),
+        *(
+            "ijcnn-971",
+            4858,
+            22,
+            5,
+            "ijcnn1.arff",
+            "fb96f463bac1d8c0c2134a3ad67ee6d6eea5ee500aecd17197b84353c2ded5fe",
+        ),
         described="the paper's: engine misfires",
     ),
-    _arff("abalone19", 4174, 8, 32, "abalone19.arff", "cb358775ea2f1de55d21e80348962faa8eb9aaed9bf9f0d27601a8870802e5b1"),
+    _arff(
+        "abalone19",
+        4174,
+        8,
+        32,
+        "abalone19.arff",
+        "cb358775ea2f1de55d21e80348962faa8eb9aaed9bf9f0d27601a8870802e5b1",
+    ),
     _arff(
         *("kddcup-buffer_overflow_vs_back", 2233, 41, 30, "kddcup-buffer_overflow_vs_back.arff"),
         "cfd90fcd4cdeed55959c54dc5906cd8871c44de7bc9cbcc96331b079a18f4a07",
@@ -71,13 +134,34 @@ _ENTRIES = [
         *("kr-vs-k-zero_vs_fifteen", 2193, 6, 27, "kr-vs-k-zero_vs_fifteen.arff"),
         "2192c34d136e94d8156e2f3becab4ea98202b486ff46cc2b4c8c20632f0ec6bb",
     ),
-    _arff("poker-8-9_vs_5", 2075, 10, 25, "poker-8-9_vs_5.arff", "8bb77848c3c0a275c73c9576b35819bb9864f228852cbcfe3a0b0f219d8ab99c"),
+    _arff(
+        "poker-8-9_vs_5",
+        2075,
+        10,
+        25,
+        "poker-8-9_vs_5.arff",
+        "8bb77848c3c0a275c73c9576b35819bb9864f228852cbcfe3a0b0f219d8ab99c",
+    ),
     _arff(
         *("shuttle-2_vs_5", 3316, 9, 49, "shuttle-2_vs_5.arff"),
         *("013676a8d9a75abcdb01cec33752ffa499c3ef235ddb2a9c15588591e6df0837", SHUTTLE),
     ),
-    _arff("yeast6", 1484, 8, 35, "yeast6.arff", "d1ccd2f34eb025b82e264c869f0939907d4a70658b05d4ac5da01680997836bc"),
-    Entry(DEFAULT, 1628, 64, 5, redraw=Redraw(5), described="five handwritten eights among other digits, redrawn"),
+    _arff(
+        "yeast6",
+        1484,
+        8,
+        35,
+        "yeast6.arff",
+        "d1ccd2f34eb025b82e264c869f0939907d4a70658b05d4ac5da01680997836bc",
+    ),
+    Entry(
+        DEFAULT,
+        1628,
+        64,
+        5,
+        redraw=Redraw(5),
+        described="five handwritten eights among other digits, redrawn",
+    ),
 ]
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
@@ -90,18 +174,29 @@ def load(name: str = DEFAULT) -> Problem:
     (1628, 5, 324.6)
     """
     entry = entry_named(name)
-    problem = _digits() if entry.file is None else _from_file(fetch(entry.file, entry.address, entry.sha256))
+    problem = (
+        _digits()
+        if entry.file is None
+        else _from_file(fetch(entry.file, entry.address, entry.sha256))
+    )
     problem = replace(problem, name=entry.name, redraw=entry.redraw)
-    found, expected = (problem.rows, problem.features, problem.positives), (entry.rows, entry.features, entry.positives)
+    found, expected = (
+        (problem.rows, problem.features, problem.positives),
+        (entry.rows, entry.features, entry.positives),
+    )
     if found != expected:
-        raise UnreadableError(f"{name}: rows, features and positives must be {expected}; found {found}")
+        raise UnreadableError(
+            f"{name}: rows, features and positives must be {expected}; found {found}"
+        )
     return problem
 
 
 def entry_named(name: str) -> Entry:
     """The catalogue's entry; MissingFileError with the known names otherwise."""
     if name not in CATALOGUE:
-        raise MissingFileError(f"no such problem: {name!r}; the catalogue has {', '.join(CATALOGUE)}")
+        raise MissingFileError(
+            f"no such problem: {name!r}; the catalogue has {', '.join(CATALOGUE)}"
+        )
     return CATALOGUE[name]
 
 

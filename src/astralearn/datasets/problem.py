@@ -15,8 +15,13 @@ from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, U
 
 Rows = NDArray[np.intp]
 INTEGER = re.compile(r"[+-]?\d+")
-BEYOND_64_BITS, EXACT = 2.0**63, 2.0**53  # where readers give integers up for text; up to where a float holds every integer
-LARGEST = float(np.finfo(np.float32).max)  # most methods compute in float32, and refuse what is infinite there
+BEYOND_64_BITS, EXACT = (
+    2.0**63,
+    2.0**53,
+)  # where readers give integers up for text; up to where a float holds every integer
+LARGEST = float(
+    np.finfo(np.float32).max
+)  # most methods compute in float32, and refuse what is infinite there
 ROWS_TO_TELL = 100  # among fewer, whole numbers may well be all different by chance
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
@@ -71,11 +76,17 @@ class Problem:
         random = np.random.default_rng(seed)
         kept = [random.choice(np.flatnonzero(self.y == 1), self.positives, replace=False)]
         majority = np.flatnonzero(self.y == 0)
-        kept.append(majority if self.redraw.negatives is None else random.choice(majority, self.redraw.negatives, replace=False))
+        kept.append(
+            majority
+            if self.redraw.negatives is None
+            else random.choice(majority, self.redraw.negatives, replace=False)
+        )
         return np.sort(np.concatenate(kept))
 
 
-def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive: object = None) -> Problem:
+def problem_from_frame(
+    frame: pd.DataFrame, target: str, *, name: str, positive: object = None
+) -> Problem:
     """The rarer value of `target` becomes 1 (of two equally frequent ones, that which sorts last), or the value `positive`, itself or
     as text, against all others.
 
@@ -85,17 +96,31 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
     """
     frame, target = frame.rename(columns=str), str(target)
     if not frame.columns.is_unique:
-        raise UnreadableError(f"there is a second column {frame.columns[frame.columns.duplicated()][0]!r}: rename one of the two")
+        raise UnreadableError(
+            f"there is a second column {frame.columns[frame.columns.duplicated()][0]!r}: rename one of the two"
+        )
     if target not in frame.columns:
         raise MissingColumnError(
             f"no column {target!r}; there are {', '.join(map(repr, frame.columns[:20]))}{_more(len(frame.columns) - 20)}"
         )
     known = frame[target].notna()
     frame = frame[known]
-    notes = [] if known.all() else [f"{int((~known).sum())} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"]
-    if notes and pd.api.types.is_float_dtype(frame[target]) and (np.isfinite(frame[target]) & (frame[target].abs() >= EXACT)).any():
+    notes = (
+        []
+        if known.all()
+        else [
+            f"{int((~known).sum())} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"
+        ]
+    )
+    if (
+        notes
+        and pd.api.types.is_float_dtype(frame[target])
+        and (np.isfinite(frame[target]) & (frame[target].abs() >= EXACT)).any()
+    ):
         hint = f"leave the rows without {target!r} out of the file"
-        raise UnreadableError(f"{target!r} has integers too long to be told apart beside missing values, where they are floats: {hint}")
+        raise UnreadableError(
+            f"{target!r} has integers too long to be told apart beside missing values, where they are floats: {hint}"
+        )
     labels = frame[target].astype(object).map(_as_text)  # a category that never occurs is no class
     minority = _minority(labels, target, positive, notes)
     others = sorted(set(labels) - {minority})
@@ -107,12 +132,19 @@ def problem_from_frame(frame: pd.DataFrame, target: str, *, name: str, positive:
     infinite = np.abs(numbers.to_numpy(dtype=float, na_value=np.nan)) > LARGEST
     if infinite.any():
         features[numbers.columns] = numbers.mask(infinite)
-        notes.append(f"{int(infinite.sum())} infinite numbers, or beyond ±{LARGEST:.1e}, are taken for missing")
-    notes += [f"{column!r} has another whole number in every row: leave it out if it only counts them" for column in _counts_rows(numbers)]
+        notes.append(
+            f"{int(infinite.sum())} infinite numbers, or beyond ±{LARGEST:.1e}, are taken for missing"
+        )
+    notes += [
+        f"{column!r} has another whole number in every row: leave it out if it only counts them"
+        for column in _counts_rows(numbers)
+    ]
     all_numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes)
     return Problem(
         name=name,
-        X=features.to_numpy(dtype=float, na_value=np.nan) if all_numbers else features.reset_index(drop=True),
+        X=features.to_numpy(dtype=float, na_value=np.nan)
+        if all_numbers
+        else features.reset_index(drop=True),
         y=(labels == minority).to_numpy(dtype=np.int8),
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
@@ -128,7 +160,12 @@ def _typed(column: pd.Series) -> pd.Series:
         return column
     if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
         # By way of text, of which an integer too large for a float is infinite, and not an error.
-        return column.astype(object).where(column.notna(), np.nan).map(lambda value: float(str(value))).astype(float)
+        return (
+            column.astype(object)
+            .where(column.notna(), np.nan)
+            .map(lambda value: float(str(value)))
+            .astype(float)
+        )
     if not all(ISO_DATE.fullmatch(str(value)) for value in present):
         return column
     try:
@@ -141,7 +178,11 @@ def _counts_rows(numbers: pd.DataFrame) -> list[str]:
     """Columns of whole numbers that are all different: an id, which in a file with the positives at its end tells them from the rest."""
     if len(numbers) < ROWS_TO_TELL:
         return []
-    return [name for name in numbers if pd.api.types.is_integer_dtype(numbers[name].dtype) and numbers[name].is_unique]
+    return [
+        name
+        for name in numbers
+        if pd.api.types.is_integer_dtype(numbers[name].dtype) and numbers[name].is_unique
+    ]
 
 
 def _are_long_integers(values: pd.Series) -> bool:
@@ -157,14 +198,22 @@ def _are_long_integers(values: pd.Series) -> bool:
 
 def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]) -> str:
     counts = labels.value_counts()
-    values = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items()) + _more(len(counts) - 10) or "none at all"
+    values = (
+        ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items())
+        + _more(len(counts) - 10)
+        or "none at all"
+    )
     values = "; ".join([values, *notes])
     if len(counts) < 2:
-        raise NotTwoClassesError(f"{target!r} has only one value, {values}: two classes are needed to compare methods")
+        raise NotTwoClassesError(
+            f"{target!r} has only one value, {values}: two classes are needed to compare methods"
+        )
     if positive is not None:
         found = [text for text in _spellings(positive) if text in counts.index]
         if not found:
-            raise NotTwoClassesError(f"{target!r} never has the value {positive!r}; it has {values}")
+            raise NotTwoClassesError(
+                f"{target!r} never has the value {positive!r}; it has {values}"
+            )
         return found[0]
     if len(counts) > 2:
         choose = "choose the positive one (positive=, on the command line --positive VALUE)"
@@ -172,20 +221,30 @@ def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]
     if counts.iloc[0] > counts.iloc[1]:
         return str(counts.index[-1])
     last = str(max(counts.index))
-    notes.append(f"both values of {target!r} occur {counts.iloc[0]} times; {last!r}, which sorts last, is taken for the positive one")
+    notes.append(
+        f"both values of {target!r} occur {counts.iloc[0]} times; {last!r}, which sorts last, is taken for the positive one"
+    )
     return last
 
 
 def _as_text(value: object) -> str:
     """1.0 and 1 are one label, "1", so that --positive finds it however the file was read; spaces around a label do not show."""
-    return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value).strip()
+    return (
+        str(int(value))
+        if isinstance(value, float | np.floating) and float(value).is_integer()
+        else str(value).strip()
+    )
 
 
 def _spellings(positive: object) -> list[str]:
     """How a label that was asked for may stand among the texts."""
     text = _as_text(positive)
     whole = re.fullmatch(r"(-?\d+)\.0*", text)
-    return [text, *([whole[1]] if whole else []), *([str(int(positive))] if isinstance(positive, bool) else [])]
+    return [
+        text,
+        *([whole[1]] if whole else []),
+        *([str(int(positive))] if isinstance(positive, bool) else []),
+    ]
 
 
 def _more(count: int) -> str:

@@ -24,11 +24,15 @@ BLOCK_BYTES = 1 << 16
 
 def cache_folder() -> Path:
     """Where astralearn keeps files of its own: $XDG_CACHE_HOME/astralearn, by default ~/.cache/astralearn."""
-    given = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
+    given = os.environ.get("XDG_CACHE_HOME") or (
+        os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    )
     try:
         return Path(given or Path.home() / ".cache") / "astralearn"
     except RuntimeError as error:  # an account without a home, as containers have
-        raise UnavailableError("there is no home folder to keep files in: set XDG_CACHE_HOME to a folder of yours") from error
+        raise UnavailableError(
+            "there is no home folder to keep files in: set XDG_CACHE_HOME to a folder of yours"
+        ) from error
 
 
 def find(file: str) -> Path | None:
@@ -55,7 +59,9 @@ def fetch(file: str, address: str, sha256: str) -> Path:
     except OSError as error:
         raise UnreadableError(f"{path} cannot be read ({error})") from error
     if found != sha256:
-        raise UnreadableError(f"{path} is not the catalogue's file (its SHA-256 differs): delete it, or get it again from {address}")
+        raise UnreadableError(
+            f"{path} is not the catalogue's file (its SHA-256 differs): delete it, or get it again from {address}"
+        )
     return path
 
 
@@ -69,7 +75,12 @@ def download(address: str, path: Path, sha256: str) -> Path:
         with _alone(path):
             if not (os.path.isfile(path) and checksum(path) == sha256):
                 _bring(address, path, sha256)
-    except (OSError, http.client.HTTPException, sqlite3.DatabaseError, WrongContentError) as error:  # URLError is an OSError
+    except (
+        OSError,
+        http.client.HTTPException,
+        sqlite3.DatabaseError,
+        WrongContentError,
+    ) as error:  # URLError is an OSError
         raise UnavailableError(
             f"could not download {address} ({error}).\n"
             f"Put the file {path.name} into {path.parent}, or into a folder of yours and set ASTRALEARN_DATA to that folder."
@@ -84,7 +95,9 @@ class WrongContentError(ValueError):
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """One process at a time, by SQLite's lock on an empty file that stays: portable, and gone when its holder is, however it ends."""
-    with closing(sqlite3.connect(path.with_name(path.name + ".lock"), timeout=0, isolation_level=None)) as lock:
+    with closing(
+        sqlite3.connect(path.with_name(path.name + ".lock"), timeout=0, isolation_level=None)
+    ) as lock:
         _begin(lock, time.monotonic() + WAIT_SECONDS)
         yield
 
@@ -127,7 +140,10 @@ def _continue(address: str, part: Path) -> None:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return  # nothing is missing
         raise
-    with response, part.open("ab" if response.status == http.HTTPStatus.PARTIAL_CONTENT else "wb") as file:
+    with (
+        response,
+        part.open("ab" if response.status == http.HTTPStatus.PARTIAL_CONTENT else "wb") as file,
+    ):
         expected = int(response.headers.get("Content-Length") or 0)
         received = 0
         while block := response.read(BLOCK_BYTES):

@@ -48,8 +48,12 @@ class Settings:
     burn_in: int = 1_000  # epochs before selection begins
     sam_radius: float = 0.0
     positive_share: float = 0.5  # of the cost of one mistake on each class
-    records: int | None = None  # epochs kept in the history, about; None: the first, and 200 or every tenth
-    time_limit: float = float("inf")  # seconds; training stops after the segment in which they run out, the first at the earliest
+    records: int | None = (
+        None  # epochs kept in the history, about; None: the first, and 200 or every tenth
+    )
+    time_limit: float = float(
+        "inf"
+    )  # seconds; training stops after the segment in which they run out, the first at the earliest
 
 
 class State(NamedTuple):
@@ -87,7 +91,10 @@ class Hyperparameters(NamedTuple):
 
 
 def hyperparameters(settings: Settings, own: Own) -> Hyperparameters:
-    numbers = {name: np.asarray(getattr(settings, name), own.alpha.dtype) for name in Hyperparameters._fields[:-1]}
+    numbers = {
+        name: np.asarray(getattr(settings, name), own.alpha.dtype)
+        for name in Hyperparameters._fields[:-1]
+    }
     return Hyperparameters(**numbers, own=own)
 
 
@@ -103,8 +110,12 @@ class Static(NamedTuple):
 
 
 def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
-    valued = settings.loss == "bce" and settings.epochs < LONG  # in short runs another look at the rows takes longer to compile
-    return Static(architecture, settings.loss, settings.astra, settings.selection, settings.sam, valued)
+    valued = (
+        settings.loss == "bce" and settings.epochs < LONG
+    )  # in short runs another look at the rows takes longer to compile
+    return Static(
+        architecture, settings.loss, settings.astra, settings.selection, settings.sam, valued
+    )
 
 
 @functools.cache
@@ -133,7 +144,11 @@ def compile_options(thorough: bool) -> dict[str, Any] | None:
         wanted |= {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
     if jax.default_backend() != "cpu":
         return None
-    return wanted if _are_known(wanted) else {name: value for name, value in wanted.items() if _are_known({name: value})}
+    return (
+        wanted
+        if _are_known(wanted)
+        else {name: value for name, value in wanted.items() if _are_known({name: value})}
+    )
 
 
 def _are_known(options: dict[str, Any]) -> bool:
@@ -144,16 +159,24 @@ def _are_known(options: dict[str, Any]) -> bool:
     return True
 
 
-def epochs(state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static) -> tuple[State, Seen]:
+def epochs(
+    state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static
+) -> tuple[State, Seen]:
     """n epochs, and what the last of them saw. Only what the next epoch needs is computed in the loop.
 
     The value of BCE is not; in long runs it is taken afterwards, in one more look at the rows.
     """
     seen = _nothing_seen(state, validates=data.negatives.held_out is not None)
-    state, seen = jax.lax.fori_loop(0, n, lambda _, carry: epoch(carry[0], data, hyper, static), (state, seen))
+    state, seen = jax.lax.fori_loop(
+        0, n, lambda _, carry: epoch(carry[0], data, hyper, static), (state, seen)
+    )
     if static.loss == "bce" and not static.valued:
-        both = sums_of(seen.parameters, seen.slope if static.astra else None, data, static, valued=True)
-        seen = seen._replace(loss=loss_value(*both, static.loss), validation=held_out(*both, static.loss))
+        both = sums_of(
+            seen.parameters, seen.slope if static.astra else None, data, static, valued=True
+        )
+        seen = seen._replace(
+            loss=loss_value(*both, static.loss), validation=held_out(*both, static.loss)
+        )
     return state, seen._replace(parameters=None)
 
 
@@ -188,7 +211,15 @@ def _nothing_seen(state: State, *, validates: bool) -> Seen:
     """What the loop starts from, before its first epoch. Written out: to trace an epoch for its shapes takes a tenth of compiling."""
     zero = jnp.zeros_like(state.rate)
     counts = SoftConfusion(zero, zero, zero, zero)
-    return Seen(jnp.zeros_like(state.epoch), state.parameters, zero, counts, (zero, counts) if validates else None, zero, zero)
+    return Seen(
+        jnp.zeros_like(state.epoch),
+        state.parameters,
+        zero,
+        counts,
+        (zero, counts) if validates else None,
+        zero,
+        zero,
+    )
 
 
 def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
@@ -196,14 +227,24 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
     architecture, loss, astra, selection, sam, _ = static
     slope = slope_from_raw(state.raw_slope, xp=jnp) if astra else None
 
-    both, (by_negatives, by_positives) = sums_and_pulls(state.parameters, slope, data, static, hyper.positive_share, valued=static.valued)
+    both, (by_negatives, by_positives) = sums_and_pulls(
+        state.parameters, slope, data, static, hyper.positive_share, valued=static.valued
+    )
     if sam != "off":
         raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
         moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
-        by_negatives, by_positives = sums_and_pulls(moved, slope, data, static, hyper.positive_share)[1]
-    gradient = by_negatives[0] + by_positives[0] + penalty(*both, hyper.own.alpha)[:, None] * penalised(architecture) * state.parameters
-    slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
+        by_negatives, by_positives = sums_and_pulls(
+            moved, slope, data, static, hyper.positive_share
+        )[1]
+    gradient = (
+        by_negatives[0]
+        + by_positives[0]
+        + penalty(*both, hyper.own.alpha)[:, None] * penalised(architecture) * state.parameters
+    )
+    slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(
+        state.raw_slope, xp=jnp
+    )
 
     counts = confusion(*both, loss)
     seen = Seen(
@@ -213,14 +254,22 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
         counts=counts,
         validation=held_out(*both, loss),
         slope=slope if slope is not None else jnp.ones_like(state.rate),
-        rate=slope_rate(state.rate, counts.e_ratio, minimum=hyper.slope_rate_min, maximum=hyper.slope_rate_max, xp=jnp),
+        rate=slope_rate(
+            state.rate,
+            counts.e_ratio,
+            minimum=hyper.slope_rate_min,
+            maximum=hyper.slope_rate_max,
+            xp=jnp,
+        ),
     )
     both_gradients = jnp.concatenate([gradient, slope_gradient[:, None]], axis=1)
     moments = optax.ScaleByAdamState(count=state.epoch[0], mu=state.mean, nu=state.square)
     updates, moments = optax.scale_by_adam(eps=1e-7).update(both_gradients, moments)
     next_state = State(
         parameters=state.parameters - hyper.learning_rate * updates[:, :-1],
-        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.own.raw_slope_max) if astra else state.raw_slope,
+        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.own.raw_slope_max)
+        if astra
+        else state.raw_slope,
         rate=seen.rate,
         mean=moments.mu,
         square=moments.nu,
@@ -231,24 +280,39 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
 
 
 def sums_and_pulls(
-    parameters: Array, slope: Array | None, data: Packed, static: Static, positive_share: Array, *, valued: bool = False
+    parameters: Array,
+    slope: Array | None,
+    data: Packed,
+    static: Static,
+    positive_share: Array,
+    *,
+    valued: bool = False,
 ) -> tuple[tuple[Sums, Sums], tuple[Pull, Pull]]:
     """Both classes' sums, and what each class pulls at: the gradient in the parameters (K, P) and in the slope (K,)."""
     both = sums_of(parameters, slope, data, static, valued=valued)
     pulls = gradients(*both, static.loss, positive_share)
     if data.rescaling is None:
         return both, pulls
-    by_negatives, by_positives = ((for_own_inputs(pull, data.rescaling, static.architecture, jnp), of_slope) for pull, of_slope in pulls)
+    by_negatives, by_positives = (
+        (for_own_inputs(pull, data.rescaling, static.architecture, jnp), of_slope)
+        for pull, of_slope in pulls
+    )
     return both, (by_negatives, by_positives)
 
 
-def sums_of(parameters: Array, slope: Array | None, data: Packed, static: Static, *, valued: bool) -> tuple[Sums, Sums]:
+def sums_of(
+    parameters: Array, slope: Array | None, data: Packed, static: Static, *, valued: bool
+) -> tuple[Sums, Sums]:
     """Both classes' sums; valued as in `class_sums`."""
     architecture, loss = static.architecture, static.loss
     if data.rescaling is not None:
         parameters = for_shared_inputs(parameters, data.rescaling, architecture, jnp)
-    negatives = class_sums(parameters, slope, data.negatives, architecture, positive=False, loss=loss, valued=valued)
-    return negatives, class_sums(parameters, slope, data.positives, architecture, positive=True, loss=loss, valued=valued)
+    negatives = class_sums(
+        parameters, slope, data.negatives, architecture, positive=False, loss=loss, valued=valued
+    )
+    return negatives, class_sums(
+        parameters, slope, data.positives, architecture, positive=True, loss=loss, valued=valued
+    )
 
 
 def penalty(negatives: Sums, positives: Sums, alpha: Array) -> Array:
@@ -257,12 +321,18 @@ def penalty(negatives: Sums, positives: Sums, alpha: Array) -> Array:
 
 
 def _monitored(prefix: str, loss: Array, counts: SoftConfusion) -> dict[str, Array]:
-    return {f"{prefix}loss": loss, **{f"{prefix}{name}": getattr(counts, name) for name in MONITORED}}
+    return {
+        f"{prefix}loss": loss,
+        **{f"{prefix}{name}": getattr(counts, name) for name in MONITORED},
+    }
 
 
 def _best(state: State, seen: Seen, burn_in: Array, selection: str) -> dict[str, Array]:
     """The parameters with the best validation score so far, the earliest of equals."""
-    kept = {name: getattr(state, name) for name in ("best_parameters", "best_raw_slope", "best_score", "best_epoch")}
+    kept = {
+        name: getattr(state, name)
+        for name in ("best_parameters", "best_raw_slope", "best_score", "best_epoch")
+    }
     if selection == "last" or seen.validation is None:
         return kept
     score = getattr(seen.validation[1], selection) * (1.0 if selection == "fnr" else -1.0)

@@ -16,7 +16,14 @@ from scipy.optimize import Bounds, minimize
 
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
-from astralearn.engine.epoch import Seen, Static, compile_options, penalty, record_of, sums_and_pulls
+from astralearn.engine.epoch import (
+    Seen,
+    Static,
+    compile_options,
+    penalty,
+    record_of,
+    sums_and_pulls,
+)
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import confusion, held_out, loss_value
 from astralearn.engine.rows import Packed
@@ -49,29 +56,43 @@ def minimise(
     look, dtype = _compiled(), start.dtype
 
     def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient, _ = look(jnp.asarray(v, dtype), data, np.asarray(alpha, dtype), static=static)
+        value, gradient, _ = look(
+            jnp.asarray(v, dtype), data, np.asarray(alpha, dtype), static=static
+        )
         return float(value), np.asarray(gradient, np.float64)
 
     done = 0
 
-    def after_each(intermediate_result: Any) -> None:  # scipy knows the callback's kind by this name
+    def after_each(
+        intermediate_result: Any,
+    ) -> None:  # scipy knows the callback's kind by this name
         nonlocal done
         done += 1
-        seen = look(jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static)[2]
+        seen = look(
+            jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static
+        )[2]
         if tell(record_of(seen)):
             raise StopIteration
 
     options = {"maxiter": iterations, "maxfun": 4 * iterations + 20, "ftol": 1e-12, "gtol": 1e-9}
     bounds = Bounds(-np.inf, np.append(np.full(len(start) - 1, np.inf), raw_slope_max))
     end = minimize(
-        value_and_gradient, start.astype(np.float64), jac=True, method="L-BFGS-B", bounds=bounds, callback=after_each, options=options
+        value_and_gradient,
+        start.astype(np.float64),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=after_each,
+        options=options,
     )
     return Minimum(end.x[:-1].astype(dtype), float(end.x[-1]), done)
 
 
 @functools.cache
 def _compiled() -> Callable[..., tuple[Array, Array, Seen]]:
-    return jax.jit(_look, static_argnames=("static",), compiler_options=compile_options(thorough=False))
+    return jax.jit(
+        _look, static_argnames=("static",), compiler_options=compile_options(thorough=False)
+    )
 
 
 def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, Seen]:
@@ -81,10 +102,15 @@ def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Arra
     (negatives, positives), (by_negatives, by_positives) = sums_and_pulls(
         parameters, slope, data, static, jnp.full_like(alpha, 0.5), valued=static.loss == "bce"
     )
-    weights, factor = penalised(static.architecture) * parameters, penalty(negatives, positives, alpha)
+    weights, factor = (
+        penalised(static.architecture) * parameters,
+        penalty(negatives, positives, alpha),
+    )
     loss = loss_value(negatives, positives, static.loss)
     of_slope = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(raw, xp=jnp)
-    gradient = jnp.concatenate([(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope])
+    gradient = jnp.concatenate(
+        [(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope]
+    )
     seen = Seen(
         epoch=jnp.zeros(1, jnp.int32),
         parameters=None,

@@ -39,7 +39,9 @@ class Architecture:
         return sum(units * inputs for units, inputs in self.shapes)
 
 
-def initialise(architecture: Architecture, rng: np.random.Generator, dtype: Any = np.float32) -> np.ndarray:
+def initialise(
+    architecture: Architecture, rng: np.random.Generator, dtype: Any = np.float32
+) -> np.ndarray:
     """One network's parameters, (P,): He-normal hidden layers, Glorot-uniform output layer, biases 0."""
     layers: list[np.ndarray] = []
     for units, inputs in architecture.shapes:
@@ -57,12 +59,18 @@ def unflatten(parameters: Array, architecture: Architecture) -> list[Array]:
     """(K, P) as one (K, units, inputs + 1) array per layer."""
     layers, start = [], 0
     for units, inputs in architecture.shapes:
-        layers.append(parameters[..., start : start + units * inputs].reshape(*parameters.shape[:-1], units, inputs))
+        layers.append(
+            parameters[..., start : start + units * inputs].reshape(
+                *parameters.shape[:-1], units, inputs
+            )
+        )
         start += units * inputs
     return layers
 
 
-def for_shared_inputs(parameters: Array, rescaling: Rescaling, architecture: Architecture, xp: Any) -> Array:
+def for_shared_inputs(
+    parameters: Array, rescaling: Rescaling, architecture: Architecture, xp: Any
+) -> Array:
     """(K, P) that give the same logits at shared inputs: W(r∘u + t) + c = (W∘r)u + (c + Wt) in the first layer."""
     first, rest = _first_layer(parameters, architecture)
     weights, bias = first[..., :-1], first[..., -1:]
@@ -70,42 +78,60 @@ def for_shared_inputs(parameters: Array, rescaling: Rescaling, architecture: Arc
     return _joined(weights * rescaling.ratio[:, None], bias, rest, xp)
 
 
-def for_own_inputs(gradient: Array, rescaling: Rescaling, architecture: Architecture, xp: Any) -> Array:
+def for_own_inputs(
+    gradient: Array, rescaling: Rescaling, architecture: Architecture, xp: Any
+) -> Array:
     """(K, P): from the gradient in `for_shared_inputs(parameters)` to that in the parameters."""
     first, rest = _first_layer(gradient, architecture)
     weights, bias = first[..., :-1], first[..., -1:]
-    return _joined(weights * rescaling.ratio[:, None] + bias * rescaling.shift[:, None], bias, rest, xp)
+    return _joined(
+        weights * rescaling.ratio[:, None] + bias * rescaling.shift[:, None], bias, rest, xp
+    )
 
 
 def _first_layer(parameters: Array, architecture: Architecture) -> tuple[Array, Array]:
     units, inputs = architecture.shapes[0]
-    return parameters[:, : units * inputs].reshape(-1, units, inputs), parameters[:, units * inputs :]
+    return parameters[:, : units * inputs].reshape(-1, units, inputs), parameters[
+        :, units * inputs :
+    ]
 
 
 def _joined(weights: Array, bias: Array, rest: Array, xp: Any) -> Array:
-    return xp.concatenate([xp.concatenate([weights, bias], axis=2).reshape(len(rest), -1), rest], axis=1)
+    return xp.concatenate(
+        [xp.concatenate([weights, bias], axis=2).reshape(len(rest), -1), rest], axis=1
+    )
 
 
 def penalised(architecture: Architecture) -> np.ndarray:
     """(P,): True for weights, False for biases, which L2 leaves alone."""
-    return np.concatenate([np.tile(np.arange(inputs) < inputs - 1, units) for units, inputs in architecture.shapes])
+    return np.concatenate(
+        [np.tile(np.arange(inputs) < inputs - 1, units) for units, inputs in architecture.shapes]
+    )
 
 
-def forward(layers: list[Array], inputs: Array, leak: float, xp: Any) -> tuple[Array, list[Array], list[Array]]:
+def forward(
+    layers: list[Array], inputs: Array, leak: float, xp: Any
+) -> tuple[Array, list[Array], list[Array]]:
     """Logits (K, rows); each layer's inputs with their row of ones; each hidden layer's leaky slopes (K, units, rows)."""
     feeds, leaks = [inputs], []
     for weights in layers[:-1]:
         h = product(weights, feeds[-1], xp)
         leaks.append(xp.where(h < 0, leak, 1.0).astype(h.dtype))
         h = h * leaks[-1]
-        feeds.append(xp.concatenate([h, xp.ones_like(h[:, :1])], axis=1) if len(feeds) < len(layers) - 1 else h)
+        feeds.append(
+            xp.concatenate([h, xp.ones_like(h[:, :1])], axis=1)
+            if len(feeds) < len(layers) - 1
+            else h
+        )
     out = layers[-1]
     if not leaks:
         return product(out, inputs, xp)[:, 0], feeds, leaks
     return xp.sum(out[:, 0, :-1, None] * feeds[-1], axis=1) + out[:, 0, -1:], feeds, leaks
 
 
-def backward(layers: list[Array], feeds: list[Array], leaks: list[Array], pull: Array, xp: Any) -> Array:
+def backward(
+    layers: list[Array], feeds: list[Array], leaks: list[Array], pull: Array, xp: Any
+) -> Array:
     """Σ over rows of pull · ∂logit/∂parameters, (K, P). pull: (K, rows)."""
     out = layers[-1]
     if not leaks:
@@ -114,7 +140,9 @@ def backward(layers: list[Array], feeds: list[Array], leaks: list[Array], pull: 
     # and the output's gradient, times W: one product over the rows instead of two.
     d = pull[:, None] * leaks[-1]
     outer = product_transposed(d, feeds[len(leaks) - 1], xp)
-    gradients = [xp.concatenate([xp.sum(outer * layers[-2], axis=2), xp.sum(pull, axis=1)[:, None]], axis=1)]
+    gradients = [
+        xp.concatenate([xp.sum(outer * layers[-2], axis=2), xp.sum(pull, axis=1)[:, None]], axis=1)
+    ]
     gradients.append(out[:, 0, :-1, None] * outer)
     d = d * out[:, 0, :-1, None]
     for i in range(len(leaks) - 2, -1, -1):
@@ -133,8 +161,14 @@ def product_transposed(pulls: Array, inputs: Array, xp: Any) -> Array:
     return xp.einsum("kon,fn->kof" if inputs.ndim == 2 else "kon,kfn->kof", pulls, inputs)
 
 
-def predict_logits(parameters: np.ndarray, architecture: Architecture, X: np.ndarray, view: View) -> np.ndarray:
+def predict_logits(
+    parameters: np.ndarray, architecture: Architecture, X: np.ndarray, view: View
+) -> np.ndarray:
     """x of every network for every row, (K, rows), in NumPy alone. X: (rows, features), as it came; BLOCK of them stay in the cache."""
     inputs = np.ones((view.n_inputs + 1, len(X)), X.dtype)
     inputs[:-1] = view.inputs(X)
-    return np.asarray(forward(unflatten(parameters.astype(X.dtype), architecture), inputs, architecture.leak, np)[0])
+    return np.asarray(
+        forward(unflatten(parameters.astype(X.dtype), architecture), inputs, architecture.leak, np)[
+            0
+        ]
+    )

@@ -40,7 +40,14 @@ class Sums(NamedTuple):
 
 
 def class_sums(
-    parameters: Array, slope: Array | None, rows: ClassRows, architecture: Architecture, *, positive: bool, loss: str, valued: bool
+    parameters: Array,
+    slope: Array | None,
+    rows: ClassRows,
+    architecture: Architecture,
+    *,
+    positive: bool,
+    loss: str,
+    valued: bool,
 ) -> Sums:
     """One class's sums over all chunks. slope: (K,), or None for the plain sigmoid. valued: whether BCE's value is wanted, which costs
     a logarithm for every row; otherwise cross-entropies are 0."""
@@ -69,7 +76,9 @@ def class_sums(
             peak=peak,
             right=jnp.sum(right, axis=1),
             gradient=backward(layers, feeds, leaks, share * c.pull_x, jnp),
-            slope_gradient=jnp.zeros_like(peak) if slope is None else jnp.sum(share * c.pull_b, axis=1),
+            slope_gradient=jnp.zeros_like(peak)
+            if slope is None
+            else jnp.sum(share * c.pull_b, axis=1),
             held_out=None if chunk.held_out is None else _weighed(c, chunk.held_out, root, valued),
         )
 
@@ -77,14 +86,29 @@ def class_sums(
         return of_chunk(jax.tree.map(lambda a: a[0], rows))
     zero = jnp.zeros_like(parameters[:, 0])
     nothing = Sums(
-        *(zero, zero, zero, zero + NO_PEAK if positive else zero, zero, jnp.zeros_like(parameters), zero),
+        *(
+            zero,
+            zero,
+            zero,
+            zero + NO_PEAK if positive else zero,
+            zero,
+            jnp.zeros_like(parameters),
+            zero,
+        ),
         held_out=None if rows.held_out is None else (zero, zero, zero),
     )
-    return jax.lax.scan(lambda sums, chunk: (_add(sums, of_chunk(chunk), loss), None), nothing, rows)[0]
+    return jax.lax.scan(
+        lambda sums, chunk: (_add(sums, of_chunk(chunk), loss), None), nothing, rows
+    )[0]
 
 
-def _weighed(c: Contribution, weight: Array, root: Array | None, valued: bool) -> tuple[Array, Array, Array]:
-    total, wrong = jnp.sum(weight * jnp.ones_like(c.wrong), axis=1), jnp.sum(weight * c.wrong, axis=1)
+def _weighed(
+    c: Contribution, weight: Array, root: Array | None, valued: bool
+) -> tuple[Array, Array, Array]:
+    total, wrong = (
+        jnp.sum(weight * jnp.ones_like(c.wrong), axis=1),
+        jnp.sum(weight * c.wrong, axis=1),
+    )
     if root is not None:
         return total, wrong, jnp.sum(weight * root, axis=1)
     return total, wrong, -jnp.sum(weight * c.log_right, axis=1) if valued else jnp.zeros_like(total)
@@ -101,8 +125,14 @@ def held_out(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, SoftCo
 
 def confusion(negatives: Sums, positives: Sums, loss: str) -> SoftConfusion:
     """The four soft counts, each (K,)."""
-    tp = _rest(positives.total, positives.wrong) if loss == "root_gmn" else positives.right * jnp.exp(positives.peak)
-    return SoftConfusion(tn=_rest(negatives.total, negatives.wrong), fp=negatives.wrong, fn=positives.wrong, tp=tp)
+    tp = (
+        _rest(positives.total, positives.wrong)
+        if loss == "root_gmn"
+        else positives.right * jnp.exp(positives.peak)
+    )
+    return SoftConfusion(
+        tn=_rest(negatives.total, negatives.wrong), fp=negatives.wrong, fn=positives.wrong, tp=tp
+    )
 
 
 def _rest(total: Array, wrong: Array) -> Array:
@@ -126,14 +156,18 @@ def _loss(counts: SoftConfusion, of_negatives_: Array, of_positives_: Array, los
     return of_counts(counts)
 
 
-def gradients(negatives: Sums, positives: Sums, loss: str, positive_share: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def gradients(
+    negatives: Sums, positives: Sums, loss: str, positive_share: Array
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """The gradient of each network's loss in its parameters (K, P) and in its slope (K,), from the negatives and from the positives.
 
     positive_share: what a mistake on a positive costs of a mistake on each class, a in [0, 1]. ½ is the loss itself; otherwise GMN
     becomes one minus the weighted geometric mean, 1 − TPRᵃ TNR¹⁻ᵃ, and balanced accuracy a weighted mean, up to a positive factor.
     """
     by_negatives, by_positives = _coefficients(negatives, positives, loss)
-    return _scaled(negatives, 2.0 * (1.0 - positive_share) * by_negatives), _scaled(positives, 2.0 * positive_share * by_positives)
+    return _scaled(negatives, 2.0 * (1.0 - positive_share) * by_negatives), _scaled(
+        positives, 2.0 * positive_share * by_positives
+    )
 
 
 def _scaled(sums: Sums, coefficient: Array) -> tuple[Array, Array]:
@@ -153,20 +187,29 @@ def _coefficients(negatives: Sums, positives: Sums, loss: str) -> tuple[Array, A
     by_tp, by_tn = partials(counts)
     scaled = by_tp * jnp.exp(positives.peak)
     if loss == "gmn":  # G/TP stays finite where TP underflows: both roots are taken in logarithms
-        scaled = -0.5 * jnp.exp(0.5 * _log_rate(positives)) * jnp.sqrt(counts.tnr) / jnp.maximum(positives.right, TINY)
+        scaled = (
+            -0.5
+            * jnp.exp(0.5 * _log_rate(positives))
+            * jnp.sqrt(counts.tnr)
+            / jnp.maximum(positives.right, TINY)
+        )
     return -by_tn, -scaled
 
 
 def _log_rate(of_class: Sums) -> Array:
     """ln of the class's mean of what is counted as right; 0 where it has no weight: such a class counts as found."""
-    log_mean = of_class.peak + jnp.log(jnp.maximum(of_class.right, TINY) / jnp.maximum(of_class.total, TINY))
+    log_mean = of_class.peak + jnp.log(
+        jnp.maximum(of_class.right, TINY) / jnp.maximum(of_class.total, TINY)
+    )
     return jnp.where(of_class.total > 0, log_mean, 0.0)
 
 
 def _contribution(x: Array, slope: Array | None, positive: bool) -> Contribution:
     if slope is None:
         return of_plain_logits(x, jnp, positive=positive)
-    return of_positives(x, slope[:, None], jnp) if positive else of_negatives(x, slope[:, None], jnp)
+    return (
+        of_positives(x, slope[:, None], jnp) if positive else of_negatives(x, slope[:, None], jnp)
+    )
 
 
 def _add(a: Sums, b: Sums, loss: str) -> Sums:

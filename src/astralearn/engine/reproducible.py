@@ -23,7 +23,9 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     for j in range(0, n, columns):
         for i in range(0, m, rows):
             for f in range(0, k, depth):
-                out[i : i + rows, j : j + columns] += a[i : i + rows, f : f + depth] @ b[f : f + depth, j : j + columns]
+                out[i : i + rows, j : j + columns] += (
+                    a[i : i + rows, f : f + depth] @ b[f : f + depth, j : j + columns]
+                )
     return out
 
 

@@ -72,16 +72,28 @@ def pack(
     together = len(folds) > 1 and share_rows([*folds, *(validation or ())])
     pack_class = _pack_once if together else _pack_each
     negatives, positives = (
-        pack_class(folds, validation, positive=positive, n_networks=n_networks, dtype=dtype, chunk_numbers=chunk_numbers)
+        pack_class(
+            folds,
+            validation,
+            positive=positive,
+            n_networks=n_networks,
+            dtype=dtype,
+            chunk_numbers=chunk_numbers,
+        )
         for positive in (False, True)
     )
-    return Packed(negatives, positives, _rescaling([fold.view for fold in folds], dtype) if together else None)
+    return Packed(
+        negatives, positives, _rescaling([fold.view for fold in folds], dtype) if together else None
+    )
 
 
 def share_rows(folds: Sequence[Fold]) -> bool:
     """Whether they see the same rows, through scalings alone."""
     X, y = folds[0].X, folds[0].y
-    return all(fold.X is X and fold.y is y and fold.view.root is None and fold.view.limit == FAR for fold in folds)
+    return all(
+        fold.X is X and fold.y is y and fold.view.root is None and fold.view.limit == FAR
+        for fold in folds
+    )
 
 
 def _common_view(views: Sequence[View]) -> View:
@@ -101,10 +113,20 @@ def _rescaling(views: Sequence[View], dtype: Any) -> Rescaling:
 
 
 def _pack_once(
-    folds: Sequence[Fold], validation: Sequence[Fold] | None, *, positive: bool, n_networks: int, dtype: Any, chunk_numbers: int
+    folds: Sequence[Fold],
+    validation: Sequence[Fold] | None,
+    *,
+    positive: bool,
+    n_networks: int,
+    dtype: Any,
+    chunk_numbers: int,
 ) -> ClassRows:
     """The rows of one class that any of the folds sees, once, with a weight for each fold."""
-    first, kinds, view = folds[0], (folds, validation or ()), _common_view([fold.view for fold in folds])
+    first, kinds, view = (
+        folds[0],
+        (folds, validation or ()),
+        _common_view([fold.view for fold in folds]),
+    )
     seen = np.zeros(len(first.y), bool)
     for fold in (*folds, *(validation or ())):
         seen |= fold.weight > 0
@@ -122,7 +144,13 @@ def _pack_once(
 
 
 def _pack_each(
-    folds: Sequence[Fold], validation: Sequence[Fold] | None, *, positive: bool, n_networks: int, dtype: Any, chunk_numbers: int
+    folds: Sequence[Fold],
+    validation: Sequence[Fold] | None,
+    *,
+    positive: bool,
+    n_networks: int,
+    dtype: Any,
+    chunk_numbers: int,
 ) -> ClassRows:
     """The rows of one class, each fold's for itself.
 
@@ -131,9 +159,13 @@ def _pack_each(
     parts = [[(fold, _of_class(fold, positive))] for fold in folds]
     for k, fold in enumerate(validation or ()):
         parts[k].append((fold, _of_class(fold, positive)))
-    n_chunks, length = chunking(max(sum(len(rows) for _, rows in part) for part in parts), chunk_numbers // n_networks)
+    n_chunks, length = chunking(
+        max(sum(len(rows) for _, rows in part) for part in parts), chunk_numbers // n_networks
+    )
     features = aligned_zeros((n_chunks, len(folds), folds[0].view.n_inputs + 1, length), dtype)
-    weights = [aligned_zeros((n_chunks, len(folds), length), dtype) for _ in ("training", "held out")]
+    weights = [
+        aligned_zeros((n_chunks, len(folds), length), dtype) for _ in ("training", "held out")
+    ]
     features[:, :, -1] = 1
     for k, part in enumerate(parts):
         start = 0
@@ -142,7 +174,11 @@ def _pack_each(
                 features[c, k, :-1, place] = fold.view.inputs(fold.X[some])
                 weight[c, k, place] = fold.weight[some]
             start += len(rows)
-    return ClassRows(features[:, 0] if len(folds) == 1 else features, weights[0], weights[1] if validation else None)
+    return ClassRows(
+        features[:, 0] if len(folds) == 1 else features,
+        weights[0],
+        weights[1] if validation else None,
+    )
 
 
 def _pieces(rows: np.ndarray, start: int, length: int) -> Iterator[tuple[int, slice, np.ndarray]]:

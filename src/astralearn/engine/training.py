@@ -20,16 +20,31 @@ import jax
 import numpy as np
 
 from astralearn.core.curve import raw_from_slope, slope_from_raw
-from astralearn.engine.epoch import LONG, Own, Seen, Settings, State, compiled_epochs, hyperparameters, record_of, what_is_compiled
+from astralearn.engine.epoch import (
+    LONG,
+    Own,
+    Seen,
+    Settings,
+    State,
+    compiled_epochs,
+    hyperparameters,
+    record_of,
+    what_is_compiled,
+)
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, Fold, Packed, pack, share_rows
 
 LARGE = 10**8  # bytes
-RECORDS, TENTH = 200, 10  # epochs in a history, about, and from one to the next at least, where they are quick:
+RECORDS, TENTH = (
+    200,
+    10,
+)  # epochs in a history, about, and from one to the next at least, where they are quick:
 QUICK = 10**6  # networks × rows × epochs, some milliseconds
 GROUP = 13  # networks in one group at most: more gain nothing
-GROUP_NUMBERS = 1 << 16  # networks × rows in one group where each network has its own rows: more spill out of the cache
+GROUP_NUMBERS = (
+    1 << 16
+)  # networks × rows in one group where each network has its own rows: more spill out of the cache
 
 History = dict[str, np.ndarray]
 
@@ -85,7 +100,14 @@ class Trained:
     interrupted: bool
 
     def take(self, networks: slice) -> Trained:
-        return replace(self, **{of.name: getattr(self, of.name)[networks] for of in fields(self) if of.name != "interrupted"})
+        return replace(
+            self,
+            **{
+                of.name: getattr(self, of.name)[networks]
+                for of in fields(self)
+                if of.name != "interrupted"
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -195,19 +217,44 @@ def split(fold_of: list[int], n_rows: int, group: int | None = None) -> list[lis
     """
     n = len(fold_of)
     alone = len(set(fold_of)) == n
-    blocks = [list(range(n))] if alone else [[k for k in range(n) if fold_of[k] == f] for f in dict.fromkeys(fold_of)]
+    blocks = (
+        [list(range(n))]
+        if alone
+        else [[k for k in range(n) if fold_of[k] == f] for f in dict.fromkeys(fold_of)]
+    )
     longest = max(len(block) for block in blocks)
     if group is None:
-        most = min(GROUP, max(2, GROUP_NUMBERS // max(1, n_rows)), -(-longest // 2) if len(blocks) == 1 else longest)
+        most = min(
+            GROUP,
+            max(2, GROUP_NUMBERS // max(1, n_rows)),
+            -(-longest // 2) if len(blocks) == 1 else longest,
+        )
         # Of sizes from half of that, the one that leaves the fewest places to fill up, and the largest such.
-        group = min(range(-(-most // 2), most + 1), key=lambda size: (-(-longest // size) * size, -size))
-    cut = [block[start : start + group] for block in blocks for start in range(0, len(block), group)]
+        group = min(
+            range(-(-most // 2), most + 1), key=lambda size: (-(-longest // size) * size, -size)
+        )
+    cut = [
+        block[start : start + group] for block in blocks for start in range(0, len(block), group)
+    ]
     return [members + members[:1] * (group - len(members)) for members in cut]
 
 
-def _group(stack: Stack, settings: Settings, members: list[int], index: int, n_groups: int, chunk_numbers: int) -> _Group:
+def _group(
+    stack: Stack,
+    settings: Settings,
+    members: list[int],
+    index: int,
+    n_groups: int,
+    chunk_numbers: int,
+) -> _Group:
     own = _own(stack, members)
-    return _Group(index, n_groups, _pack(stack, members, chunk_numbers), _start(stack, settings, members, own.raw_slope_max), own)
+    return _Group(
+        index,
+        n_groups,
+        _pack(stack, members, chunk_numbers),
+        _start(stack, settings, members, own.raw_slope_max),
+        own,
+    )
 
 
 def _pack(stack: Stack, members: list[int], chunk_numbers: int) -> Packed:
@@ -230,14 +277,23 @@ def _own(stack: Stack, members: list[int]) -> Own:
     return Own(np.asarray(alpha, dtype), np.asarray(raw_from_slope(highest, xp=np)).astype(dtype))
 
 
-def _start(stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray) -> State:
+def _start(
+    stack: Stack, settings: Settings, members: list[int], raw_slope_max: np.ndarray
+) -> State:
     if stack.states is not None:
-        state = State(*(np.stack(leaves) for leaves in zip(*(stack.states[k] for k in members), strict=True)))
-        slopes = {name: np.minimum(getattr(state, name), raw_slope_max) for name in ("raw_slope", "best_raw_slope")}
+        state = State(
+            *(np.stack(leaves) for leaves in zip(*(stack.states[k] for k in members), strict=True))
+        )
+        slopes = {
+            name: np.minimum(getattr(state, name), raw_slope_max)
+            for name in ("raw_slope", "best_raw_slope")
+        }
         return state._replace(**slopes)
     parameters = stack.parameters[members]
     dtype, k = parameters.dtype, len(members)
-    raw = np.minimum(np.asarray(raw_from_slope(stack.slope[members], xp=np)).astype(dtype), raw_slope_max)
+    raw = np.minimum(
+        np.asarray(raw_from_slope(stack.slope[members], xp=np)).astype(dtype), raw_slope_max
+    )
     moments = np.zeros((k, parameters.shape[1] + 1), dtype)
     return State(
         parameters=parameters,
@@ -259,7 +315,9 @@ def _in_threads(
     """The groups' results, and whether Ctrl-C cut them short. Waiting in short turns lets the main thread hear Ctrl-C."""
     interrupted = False
     with ThreadPoolExecutor(max(1, min(n_jobs, n_groups))) as pool:
-        futures: list[Future[tuple[State, History]]] = [pool.submit(run, index) for index in range(n_groups)]
+        futures: list[Future[tuple[State, History]]] = [
+            pool.submit(run, index) for index in range(n_groups)
+        ]
         while not all(future.done() for future in futures):
             try:
                 done = wait(futures, timeout=0.2, return_when="FIRST_EXCEPTION").done
@@ -271,12 +329,16 @@ def _in_threads(
     return [future.result() for future in futures], interrupted
 
 
-def _begin(stack: Stack, settings: Settings, group: _Group) -> tuple[State, Callable[[State, int], tuple[State, Seen]]]:
+def _begin(
+    stack: Stack, settings: Settings, group: _Group
+) -> tuple[State, Callable[[State, int], tuple[State, Seen]]]:
     """Where a group starts, and what takes it so many epochs further, compiled."""
     static = what_is_compiled(stack.architecture, settings)
     hyper = hyperparameters(settings, group.own)
     loop = compiled_epochs(thorough=settings.epochs >= LONG)
-    data = jax.tree.map(lambda array: jax.device_put(array, may_alias=True), group.rows)  # as it lies: no second copy
+    data = jax.tree.map(
+        lambda array: jax.device_put(array, may_alias=True), group.rows
+    )  # as it lies: no second copy
 
     def advance(state: State, epochs: int) -> tuple[State, Seen]:
         return loop(state, data, hyper, np.int32(epochs), static=static)
@@ -288,19 +350,28 @@ def _segment(settings: Settings, group: _Group) -> int:
     """Epochs from one record to the next. A record takes about 1 ms, more than an epoch of a small group."""
     if settings.records is not None:
         return max(1, -(-settings.epochs // settings.records))
-    n_rows = sum(rows.weight.shape[0] * rows.weight.shape[-1] for rows in (group.rows.negatives, group.rows.positives))
+    n_rows = sum(
+        rows.weight.shape[0] * rows.weight.shape[-1]
+        for rows in (group.rows.negatives, group.rows.positives)
+    )
     quick = min(TENTH, QUICK // (len(group.own.alpha) * n_rows))
     return max(1, -(-settings.epochs // RECORDS), quick)
 
 
-def _run(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
+def _run(
+    stack: Stack, settings: Settings, control: _Control, group: _Group
+) -> tuple[State, History]:
     """One group's epochs, in segments with a record after each."""
     length = _segment(settings, group)
     looks: list[Seen] = []
     with control.lock:  # one thread compiles, the others find it compiled
         state, advance = _begin(stack, settings, group)
     done = 0
-    while done < settings.epochs and not control.stop.is_set() and (done == 0 or time.monotonic() < control.deadline):
+    while (
+        done < settings.epochs
+        and not control.stop.is_set()
+        and (done == 0 or time.monotonic() < control.deadline)
+    ):
         n = 1 if done == 0 and settings.records is None else min(length, settings.epochs - done)
         state, seen = advance(state, n)
         looks.append(jax.tree.map(np.asarray, seen))  # a quarter of the time of jax.device_get
@@ -312,7 +383,9 @@ def _run(stack: Stack, settings: Settings, control: _Control, group: _Group) -> 
     return State(*(np.asarray(leaf) for leaf in state)), history
 
 
-def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Group) -> tuple[State, History]:
+def _run_lbfgs(
+    stack: Stack, settings: Settings, control: _Control, group: _Group
+) -> tuple[State, History]:
     """One network's iterations of L-BFGS."""
     records: list[History] = []
 
@@ -332,7 +405,11 @@ def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Grou
         iterations=settings.epochs,
         tell=tell,
     )
-    history = {name: np.stack([record[name] for record in records], axis=1) for name in records[0]} if records else {}
+    history = (
+        {name: np.stack([record[name] for record in records], axis=1) for name in records[0]}
+        if records
+        else {}
+    )
     after = group.start._replace(
         parameters=end.parameters[None],
         raw_slope=np.asarray([end.raw_slope], end.parameters.dtype),
@@ -347,18 +424,24 @@ def _report(control: _Control, record: History, group: _Group, done: int, epochs
         control.progress(Progress(group.index, group.n_groups, done, epochs, *means))
 
 
-def _collect(stack: Stack, groups: list[list[int]], results: list[tuple[State, History]], interrupted: bool) -> Trained:
+def _collect(
+    stack: Stack, groups: list[list[int]], results: list[tuple[State, History]], interrupted: bool
+) -> Trained:
     states: dict[int, State] = {}
     history: dict[int, History] = {}
     for members, (state, records) in zip(groups, results, strict=True):
-        for place, k in reversed(list(enumerate(members))):  # of a network that also fills up its group, the first place counts
+        for place, k in reversed(
+            list(enumerate(members))
+        ):  # of a network that also fills up its group, the first place counts
             states[k] = State(*(leaf[place] for leaf in state))
             history[k] = {name: values[place] for name, values in records.items()}
     order = [states[k] for k in range(len(stack.fold_of))]
     chosen = [s.best_epoch >= 0 for s in order]
 
     def pick(best: str, last: str) -> np.ndarray:
-        return np.stack([getattr(s, best if c else last) for s, c in zip(order, chosen, strict=True)])
+        return np.stack(
+            [getattr(s, best if c else last) for s, c in zip(order, chosen, strict=True)]
+        )
 
     return Trained(
         parameters=pick("best_parameters", "parameters"),
@@ -371,4 +454,14 @@ def _collect(stack: Stack, groups: list[list[int]], results: list[tuple[State, H
     )
 
 
-__all__ = ["History", "Progress", "Settings", "Stack", "State", "Trained", "compiling", "split", "train"]
+__all__ = [
+    "History",
+    "Progress",
+    "Settings",
+    "Stack",
+    "State",
+    "Trained",
+    "compiling",
+    "split",
+    "train",
+]

@@ -17,7 +17,9 @@ except ImportError as error:
     ) from None
 
 if int(_keras.__version__.split(".")[0]) < 3:
-    raise ImportError(f"astralearn.keras needs Keras 3; found Keras {_keras.__version__}: pip install --upgrade 'keras>=3.6'")
+    raise ImportError(
+        f"astralearn.keras needs Keras 3; found Keras {_keras.__version__}: pip install --upgrade 'keras>=3.6'"
+    )
 if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
     raise ImportError(
         f"astralearn.keras works on the backends tensorflow, jax and torch; found {_keras.config.backend()}: set KERAS_BACKEND before "
@@ -26,7 +28,14 @@ if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
 
 from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate
 from astralearn.keras.layer import ASTra
-from astralearn.keras.losses import BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SummedLoss
+from astralearn.keras.losses import (
+    BalancedAccuracyLoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    SummedLoss,
+)
 from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
 from astralearn.keras.optimizer import SlopeRateOptimizer
 

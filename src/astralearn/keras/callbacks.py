@@ -12,7 +12,13 @@ from astralearn.core import slope_rate
 from astralearn.keras.metrics import NAMES
 from astralearn.keras.optimizer import SlopeRateOptimizer
 
-_MODES = {"loss": "min", NAMES["fnr"]: "min", NAMES["fpr"]: "min", NAMES["g_mean"]: "max", NAMES["mcc"]: "max"}
+_MODES = {
+    "loss": "min",
+    NAMES["fnr"]: "min",
+    NAMES["fpr"]: "min",
+    NAMES["g_mean"]: "max",
+    NAMES["mcc"]: "max",
+}
 
 
 class SlopeRate(keras.callbacks.Callback):
@@ -26,7 +32,13 @@ class SlopeRate(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, monitor: str = "e_ratio", *, minimum: float = 0.01, maximum: float = 0.5, growth: float = 1.1, decay: float = 0.99
+        self,
+        monitor: str = "e_ratio",
+        *,
+        minimum: float = 0.01,
+        maximum: float = 0.5,
+        growth: float = 1.1,
+        decay: float = 0.99,
     ) -> None:
         super().__init__()
         self.monitor = monitor
@@ -61,7 +73,10 @@ class SlopeRate(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         if not self._is_used:
-            warnings.warn(f"no epoch has {self.monitor!r} in its logs: the slopes' rate stayed as it was", stacklevel=2)
+            warnings.warn(
+                f"no epoch has {self.monitor!r} in its logs: the slopes' rate stayed as it was",
+                stacklevel=2,
+            )
 
 
 class BestAfterBurnIn(keras.callbacks.Callback):
@@ -74,12 +89,16 @@ class BestAfterBurnIn(keras.callbacks.Callback):
     warning says so and the last weights stay.
     """
 
-    def __init__(self, monitor: str = "val_soft_fnr", burn_in: int = 1000, mode: str = "auto") -> None:
+    def __init__(
+        self, monitor: str = "val_soft_fnr", burn_in: int = 1000, mode: str = "auto"
+    ) -> None:
         super().__init__()
         if mode == "auto":
             mode = _MODES.get(monitor.removeprefix("val_"), "")
         if mode not in ("min", "max"):
-            raise ValueError(f"mode must be 'min' or 'max' for monitor={monitor!r}, whose direction is not known; found {mode or 'auto'!r}")
+            raise ValueError(
+                f"mode must be 'min' or 'max' for monitor={monitor!r}, whose direction is not known; found {mode or 'auto'!r}"
+            )
         self.monitor = monitor
         self.burn_in = burn_in
         self.mode = mode
@@ -101,7 +120,8 @@ class BestAfterBurnIn(keras.callbacks.Callback):
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         if self.best is None:
             warnings.warn(
-                f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: the last weights stay", stacklevel=2
+                f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: the last weights stay",
+                stacklevel=2,
             )
             return
         self.model.set_weights(self._weights)
@@ -121,5 +141,7 @@ def _monitored(callback: Any, logs: dict[str, Any]) -> float:
         )
     value = float(logs[callback.monitor])
     if math.isnan(value):
-        raise ValueError(f"{callback.monitor} is nan: look for labels other than 0 and 1, or logits that are not finite")
+        raise ValueError(
+            f"{callback.monitor} is nan: look for labels other than 0 and 1, or logits that are not finite"
+        )
     return value

@@ -41,13 +41,19 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
     mask = _mask_of(y_pred)
     g = ops.convert_to_tensor(y_pred)
     if not keras.backend.is_float_dtype(g.dtype):
-        raise TypeError(f"y_pred must be logits in floating point; found {keras.backend.standardize_dtype(g.dtype)}")
+        raise TypeError(
+            f"y_pred must be logits in floating point; found {keras.backend.standardize_dtype(g.dtype)}"
+        )
     g = _cast(g, dtype)
     labels = ops.convert_to_tensor(y_true)
     may_lack = keras.backend.is_float_dtype(labels.dtype)
     y = _shaped(_cast(labels, dtype), g)
-    if len(y.shape) != len(g.shape) or any(mine != theirs for mine, theirs in zip(y.shape, g.shape, strict=True) if mine and theirs):
-        raise ValueError(f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; found {tuple(labels.shape)}")
+    if len(y.shape) != len(g.shape) or any(
+        mine != theirs for mine, theirs in zip(y.shape, g.shape, strict=True) if mine and theirs
+    ):
+        raise ValueError(
+            f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; found {tuple(labels.shape)}"
+        )
     y = _fitted(y, g)
     weight = None
     for name, factor in (("sample_weight", sample_weight), ("the mask of y_pred", mask)):
@@ -59,7 +65,9 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
         return Rows(g, y, weight, None)
     if may_lack:
         absent = ops.isnan(y)
-        weight = ops.where(absent, 0.0, ops.ones_like(y) if weight is None else weight * ops.ones_like(y))
+        weight = ops.where(
+            absent, 0.0, ops.ones_like(y) if weight is None else weight * ops.ones_like(y)
+        )
         g, y = ops.where(absent, 0.0, g), ops.where(absent, 0.0, y)
     if not known:
         return Rows(g, y, weight, ops.logical_and(_all_labels(y), _all_weights(weight)))
@@ -73,7 +81,11 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
 
 
 def _cast(values: Array, dtype: str) -> Array:
-    return values if keras.backend.standardize_dtype(values.dtype) == dtype else ops.cast(values, dtype)
+    return (
+        values
+        if keras.backend.standardize_dtype(values.dtype) == dtype
+        else ops.cast(values, dtype)
+    )
 
 
 def _shaped(values: Array, g: Array) -> Array:
@@ -92,10 +104,14 @@ def _weight(name: str, weight: Array, g: Array) -> Array:
     while len(weight.shape) < len(g.shape):
         weight = ops.expand_dims(weight, -1)
     fits = len(weight.shape) == len(g.shape) and all(
-        mine in (1, theirs) for mine, theirs in zip(weight.shape, g.shape, strict=True) if mine and theirs
+        mine in (1, theirs)
+        for mine, theirs in zip(weight.shape, g.shape, strict=True)
+        if mine and theirs
     )
     if not fits:
-        raise ValueError(f"{name} must have the shape of the logits, {tuple(g.shape)}, or of its first dimensions; found {shape}")
+        raise ValueError(
+            f"{name} must have the shape of the logits, {tuple(g.shape)}, or of its first dimensions; found {shape}"
+        )
     return weight if _are_shapes_known(weight, g) else ops.broadcast_to(weight, ops.shape(g))
 
 
@@ -104,7 +120,11 @@ def _fitted(y: Array, g: Array) -> Array:
 
     Only what has 1 or the logits' size in each dimension can be broadcast, and only what has as many numbers be given its own shape again.
     """
-    return y if _are_shapes_known(y, g) else ops.reshape(ops.broadcast_to(y, ops.shape(g)), ops.shape(y))
+    return (
+        y
+        if _are_shapes_known(y, g)
+        else ops.reshape(ops.broadcast_to(y, ops.shape(g)), ops.shape(y))
+    )
 
 
 def _are_shapes_known(*arrays: Array) -> bool:

@@ -51,7 +51,9 @@ class ASTra(keras.layers.Layer):
     ([-13.69, 0.0, 3.26], 0.25)
     """
 
-    def __init__(self, tau_init: float = 0.25, learnable: bool = True, *, dtype: Any = None, **settings: Any) -> None:
+    def __init__(
+        self, tau_init: float = 0.25, learnable: bool = True, *, dtype: Any = None, **settings: Any
+    ) -> None:
         super().__init__(dtype=wide_dtype(dtype), **settings)
         self.tau_init = float(tau_init)
         self.learnable = bool(learnable)
@@ -61,7 +63,9 @@ class ASTra(keras.layers.Layer):
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         units = input_shape[-1] if len(input_shape) > 1 else 1
         if units is None:
-            raise ValueError(f"ASTra has one slope per unit, so the last dimension of its input must be known; found {input_shape}")
+            raise ValueError(
+                f"ASTra has one slope per unit, so the last dimension of its input must be known; found {input_shape}"
+            )
         self.raw_slope = self.add_weight(
             name="raw_slope",
             shape=(units,),
@@ -93,7 +97,9 @@ class ASTra(keras.layers.Layer):
     def slope(self) -> Array:
         """b ≥ 1, of shape (units,) (Eq. 7)."""
         if not self.built:
-            raise ValueError("this ASTra layer has no slope yet: it is made when the layer first sees its input's shape")
+            raise ValueError(
+                "this ASTra layer has no slope yet: it is made when the layer first sees its input's shape"
+            )
         beta = read(self.raw_slope)
         return slope_from_raw(beta, xp=namespace(beta))
 
@@ -111,7 +117,9 @@ class ASTra(keras.layers.Layer):
 
     def _aligned(self, inputs: Array) -> tuple[Array, Array]:
         if not keras.backend.is_float_dtype(inputs.dtype):
-            raise TypeError(f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}")
+            raise TypeError(
+                f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}"
+            )
         beta = read(self.raw_slope)
         return inputs, beta if beta.dtype == inputs.dtype else ops.cast(beta, inputs.dtype)
 
@@ -141,7 +149,9 @@ def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
     def gradients(upstream: Array) -> tuple[Array, Array]:
         ((weights,), _) = few([upstream])
         in_x = weights * dx
-        sums, _ = few([_sum_to_units(part, xp) for part in (in_x * values, in_x, weights * lag, weights)])
+        sums, _ = few(
+            [_sum_to_units(part, xp) for part in (in_x * values, in_x, weights * lag, weights)]
+        )
         in_beta = slope_derivative(of_b, *sums) * slope_from_raw_dbeta(raw, xp=numbers)
         return as_tensor(in_x, x), as_tensor(in_beta, x)
 

@@ -14,7 +14,17 @@ from astralearn.core.inputs import Array
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.keras.labels import rows
 from astralearn.keras.replicas import joined
-from astralearn.keras.tensors import Gradients, as_factors, as_tensor, few, is_known, namespace, units_first, wide_dtype, with_gradient
+from astralearn.keras.tensors import (
+    Gradients,
+    as_factors,
+    as_tensor,
+    few,
+    is_known,
+    namespace,
+    units_first,
+    wide_dtype,
+    with_gradient,
+)
 
 
 class SummedLoss(keras.losses.Loss):
@@ -33,7 +43,9 @@ class SummedLoss(keras.losses.Loss):
 
     kind: str
 
-    def __init__(self, *, per_output: bool = False, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(
+        self, *, per_output: bool = False, name: str | None = None, dtype: Any = None
+    ) -> None:
         policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
         super().__init__(name=name or f"{self.kind}_loss", dtype=policy.compute_dtype)
         self.per_output = per_output
@@ -60,7 +72,9 @@ class SummedLoss(keras.losses.Loss):
         if not self.per_output:
             return tuple(range(len(g.shape)))
         if len(g.shape) < 2:
-            raise ValueError(f"per_output wants logits of shape (N, …, units); found {tuple(g.shape)}")
+            raise ValueError(
+                f"per_output wants logits of shape (N, …, units); found {tuple(g.shape)}"
+            )
         return tuple(range(len(g.shape) - 1))
 
 
@@ -113,8 +127,12 @@ def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
     return g, y, ops.zeros_like(g)
 
 
-def _examine(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any) -> tuple[Sums, Array]:
-    if xp is not np and keras.config.backend() == "torch" and is_known(g):  # where every operation counts, and looking costs nothing
+def _examine(
+    kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any
+) -> tuple[Sums, Array]:
+    if (
+        xp is not np and keras.config.backend() == "torch" and is_known(g)
+    ):  # where every operation counts, and looking costs nothing
         sums, ((_, slopes),) = examine_known(kind, [(g, y, weight)], axis=axis, xp=xp, few=few)
         return sums, slopes
     return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
@@ -144,6 +162,8 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
         return value, gradients
 
     def again(upstream: Array, g: Array) -> tuple[Array]:
-        return (upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=namespace(g)),)
+        return (
+            upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=namespace(g)),
+        )
 
     return with_gradient(forward, again, g)

@@ -26,12 +26,17 @@ class SoftConfusionMetric(keras.metrics.Metric):
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
         policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
         super().__init__(name=name or NAMES[self.reading], dtype=policy.compute_dtype)
-        self.counts = [self.add_variable(shape=(), initializer="zeros", name=count) for count in SoftConfusion._fields]
+        self.counts = [
+            self.add_variable(shape=(), initializer="zeros", name=count)
+            for count in SoftConfusion._fields
+        ]
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts a batch of (rebalanced) logits."""
         g, y, weight, valid = rows(y_true, y_pred, sample_weight, self.dtype)
-        for kept, found in zip(self.counts, soft_confusion(g, y, weight, xp=namespace(g)), strict=True):
+        for kept, found in zip(
+            self.counts, soft_confusion(g, y, weight, xp=namespace(g)), strict=True
+        ):
             kept.assign_add(found if valid is None else ops.where(valid, found, float("nan")))
 
     def result(self) -> Array:
@@ -81,4 +86,10 @@ class ERatio(SoftConfusionMetric):
     reading, _direction = "e_ratio", "down"
 
 
-NAMES = {"fnr": "soft_fnr", "fpr": "soft_fpr", "g_mean": "soft_g_mean", "mcc": "soft_mcc", "e_ratio": "e_ratio"}
+NAMES = {
+    "fnr": "soft_fnr",
+    "fpr": "soft_fpr",
+    "g_mean": "soft_g_mean",
+    "mcc": "soft_mcc",
+    "e_ratio": "e_ratio",
+}

@@ -28,12 +28,24 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     with the optimizer. `learning_rate` is that of `optimizer`, so schedules and Keras's callbacks reach it.
     """
 
-    def __init__(self, optimizer: Any, slope_rate: float = 0.01, name: str | None = None, loss_scale_factor: float | None = None) -> None:
+    def __init__(
+        self,
+        optimizer: Any,
+        slope_rate: float = 0.01,
+        name: str | None = None,
+        loss_scale_factor: float | None = None,
+    ) -> None:
         optimizer = keras.optimizers.get(optimizer)
         if isinstance(optimizer, (keras.optimizers.LossScaleOptimizer, SlopeRateOptimizer)):
-            raise ValueError(f"wrap the optimizer inside the {type(optimizer).__name__}: it must be the outer one, and only once")
-        if isinstance(optimizer, getattr(keras.optimizers, "MultiOptimizer", ())):  # Keras 3.6 has none
-            raise ValueError("SlopeRateOptimizer takes an optimizer with one learning rate, which a MultiOptimizer has not")
+            raise ValueError(
+                f"wrap the optimizer inside the {type(optimizer).__name__}: it must be the outer one, and only once"
+            )
+        if isinstance(
+            optimizer, getattr(keras.optimizers, "MultiOptimizer", ())
+        ):  # Keras 3.6 has none
+            raise ValueError(
+                "SlopeRateOptimizer takes an optimizer with one learning rate, which a MultiOptimizer has not"
+            )
         if not slope_rate > 0:
             raise ValueError(f"slope_rate must be above 0; found {slope_rate}")
         super().__init__(
@@ -47,14 +59,23 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         self._slopes: list[Any] = []
 
     def build(self, variables: Sequence[Any]) -> None:
-        if self.built or not variables:  # Keras builds optimizers of legacy .h5 files with none first
+        if (
+            self.built or not variables
+        ):  # Keras builds optimizers of legacy .h5 files with none first
             return
         slopes, others = _split(variables, [is_slope(variable) for variable in variables])
         if not slopes:
-            raise ValueError("the model has no learnable ASTra layer: add one, or pass the optimizer without SlopeRateOptimizer")
+            raise ValueError(
+                "the model has no learnable ASTra layer: add one, or pass the optimizer without SlopeRateOptimizer"
+            )
         super().build(variables)
         self._slopes = [self._var_key(variable) for variable in slopes]
-        self._averages = [self.add_variable((4, *slope.shape), dtype=slope.dtype, name=f"averages_of_{slope.name}") for slope in slopes]
+        self._averages = [
+            self.add_variable(
+                (4, *slope.shape), dtype=slope.dtype, name=f"averages_of_{slope.name}"
+            )
+            for slope in slopes
+        ]
         if others:
             self.optimizer.build(others)
 
@@ -62,11 +83,15 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     def variables(self) -> list[Any]:
         return [*self._variables, *self.optimizer.variables]
 
-    def apply(self, grads: Sequence[Array], trainable_variables: Sequence[Any] | None = None) -> None:
+    def apply(
+        self, grads: Sequence[Array], trainable_variables: Sequence[Any] | None = None
+    ) -> None:
         """One step: Adam's on the slopes, the wrapped optimizer's on everything else."""
         if not self.built and trainable_variables is not None:
             self.build(list(trainable_variables))
-        variables = self._trainable_variables if trainable_variables is None else list(trainable_variables)
+        variables = (
+            self._trainable_variables if trainable_variables is None else list(trainable_variables)
+        )
         if any(gradient is None for gradient in grads):
             grads, variables = self._filter_empty_gradients(grads, variables)
         chosen = self._are_slopes(variables)
@@ -83,7 +108,11 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     def _needs_all_of_apply(self, slopes: Sequence[Any]) -> bool:
         """Whether more than a step is to be done: on TensorFlow, to add up over replicas; to accumulate or constrain."""
         is_constrained = any(slope.constraint is not None for slope in slopes)
-        return keras.config.backend() == "tensorflow" or bool(self.gradient_accumulation_steps) or is_constrained
+        return (
+            keras.config.backend() == "tensorflow"
+            or bool(self.gradient_accumulation_steps)
+            or is_constrained
+        )
 
     def _step(self, grads: Sequence[Array], slopes: Sequence[Any]) -> None:
         """What Keras's apply() comes to otherwise, in half of the time."""
@@ -101,7 +130,10 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         rate = keras.ops.cast(read(self.slope_rate), gradient.dtype)
         (beta, averages, gradient, rate), xp = few([read(variable), read(kept), gradient, rate])
         news = (gradient, gradient * gradient, 1.0, 1.0)
-        lagging = [averages[row] + (1.0 - decay) * (new - averages[row]) for row, (new, decay) in enumerate(zip(news, DECAYS, strict=True))]
+        lagging = [
+            averages[row] + (1.0 - decay) * (new - averages[row])
+            for row, (new, decay) in enumerate(zip(news, DECAYS, strict=True))
+        ]
         m, v, c1, c2 = lagging
         step = rate * (xp.sqrt(c2) / c1) * m / (xp.sqrt(v) + EPSILON)
         self.assign(variable, as_tensor(beta - step, like))
@@ -138,8 +170,12 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> SlopeRateOptimizer:
-        optimizer = keras.saving.deserialize_keras_object(config["optimizer"], custom_objects=custom_objects)
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> SlopeRateOptimizer:
+        optimizer = keras.saving.deserialize_keras_object(
+            config["optimizer"], custom_objects=custom_objects
+        )
         return cls(**{**config, "optimizer": optimizer})
 
     def _unscaled(self, grads: Sequence[Array]) -> Sequence[Array]:
@@ -153,4 +189,6 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
 def _split(values: Sequence[Any], chosen: Sequence[bool]) -> tuple[list[Any], list[Any]]:
     """Those chosen, and the rest."""
     pairs = list(zip(values, chosen, strict=True))
-    return [value for value, is_chosen in pairs if is_chosen], [value for value, is_chosen in pairs if not is_chosen]
+    return [value for value, is_chosen in pairs if is_chosen], [
+        value for value, is_chosen in pairs if not is_chosen
+    ]

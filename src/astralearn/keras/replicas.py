@@ -27,9 +27,16 @@ def joined(kind: str, sums: Sums) -> tuple[Sums, int]:
     if replica is None or replica.num_replicas_in_sync == 1:
         return sums, 1
     # Everyone's sums in a row of its own: sums of logarithms cannot be added by all_reduce, rows of zeros can.
-    own_row = tf.one_hot(replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=sums[0].dtype)
+    own_row = tf.one_hot(
+        replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=sums[0].dtype
+    )
     mine = tf.stack([tf.reshape(part, (-1,)) for part in sums])
     mine = tf.pad(mine, [[0, MOST_SUMS - len(sums)], [0, 0]])
     everyone = replica.all_reduce(tf.distribute.ReduceOp.SUM, own_row[:, None, None] * mine)
-    parts = (tuple(tf.reshape(part, sums[0].shape) for part in tf.unstack(row)[: len(sums)]) for row in tf.unstack(everyone))
-    return functools.reduce(functools.partial(SUMMED[kind].add, xp=ops), parts), replica.num_replicas_in_sync
+    parts = (
+        tuple(tf.reshape(part, sums[0].shape) for part in tf.unstack(row)[: len(sums)])
+        for row in tf.unstack(everyone)
+    )
+    return functools.reduce(
+        functools.partial(SUMMED[kind].add, xp=ops), parts
+    ), replica.num_replicas_in_sync

@@ -58,7 +58,12 @@ def _torch(compiled: bool) -> Any:
         "where",
         "zeros_like",
     )
-    xp = SimpleNamespace(**{name: getattr(torch, name) for name in names}, clip=torch.clamp, max=torch.amax, min=torch.amin)
+    xp = SimpleNamespace(
+        **{name: getattr(torch, name) for name in names},
+        clip=torch.clamp,
+        max=torch.amax,
+        min=torch.amin,
+    )
     if compiled:
         xp.expm1 = lambda v: elementary.expm1(v, xp)
         xp.log1p = lambda u: elementary.log1p(u, xp)
@@ -78,7 +83,12 @@ def few(values: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
     first = values[0]
     if isinstance(first, np.ndarray):
         return tuple(values), np
-    if keras.config.backend() == "torch" and first.numel() <= FEW and is_known(first) and first.device.type == "cpu":
+    if (
+        keras.config.backend() == "torch"
+        and first.numel() <= FEW
+        and is_known(first)
+        and first.device.type == "cpu"
+    ):
         return tuple(value.detach().numpy().astype(np.float64) for value in values), np
     return tuple(values), namespace(first)
 
@@ -126,7 +136,11 @@ def wide_dtype(dtype: Any) -> Any:
     return "float32" if policy.compute_dtype in ("float16", "bfloat16") else policy
 
 
-def with_gradient(forward: Callable[..., tuple[Array, Gradients]], again: Callable[..., tuple[Array, ...]], *arguments: Array) -> Array:
+def with_gradient(
+    forward: Callable[..., tuple[Array, Gradients]],
+    again: Callable[..., tuple[Array, ...]],
+    *arguments: Array,
+) -> Array:
     """forward(*arguments)[0], differentiated by closed forms.
 
     forward: (*arguments) → (value, gradients), where gradients(upstream) gives one gradient for each argument from what forward
@@ -141,7 +155,11 @@ def with_gradient(forward: Callable[..., tuple[Array, Gradients]], again: Callab
             if upstream is None:  # TensorFlow and JAX hand the gradient of the value alone
                 found = gradients(*saved)
             else:
-                found = again(upstream, *saved) if sys.modules["torch"].is_grad_enabled() else gradients(upstream)
+                found = (
+                    again(upstream, *saved)
+                    if sys.modules["torch"].is_grad_enabled()
+                    else gradients(upstream)
+                )
             return found if len(found) > 1 else found[0]
 
         return value, backward
@@ -149,7 +167,9 @@ def with_gradient(forward: Callable[..., tuple[Array, Gradients]], again: Callab
     return ops.custom_gradient(traced)(*arguments)
 
 
-def unless_differentiated(value: Callable[..., Array], differentiable: Callable[..., Array], *arguments: Array) -> Array:
+def unless_differentiated(
+    value: Callable[..., Array], differentiable: Callable[..., Array], *arguments: Array
+) -> Array:
     """value(*arguments), or, where a gradient is wanted, differentiable(*arguments): the same up to rounding.
 
     TensorFlow does not say where that is: it gets the value of the one and the gradient of the other.
@@ -157,17 +177,24 @@ def unless_differentiated(value: Callable[..., Array], differentiable: Callable[
     backend = keras.config.backend()
     if backend == "torch":
         torch = sys.modules["torch"]
-        is_recorded = torch.is_grad_enabled() and any(argument.requires_grad for argument in arguments)
+        is_recorded = torch.is_grad_enabled() and any(
+            argument.requires_grad for argument in arguments
+        )
         is_traced = torch.compiler.is_exporting() or torch.jit.is_tracing()
         return (differentiable if is_recorded and not is_traced else value)(*arguments)
     if backend == "jax":
         vjp, either = sys.modules["jax"].vjp, sys.modules["jax"].custom_vjp(value)
-        either.defvjp(lambda *saved: vjp(differentiable, *saved), lambda pull_back, upstream: pull_back(upstream))
+        either.defvjp(
+            lambda *saved: vjp(differentiable, *saved),
+            lambda pull_back, upstream: pull_back(upstream),
+        )
         return either(*arguments)
     return _value_of_one(value, differentiable)(*arguments)
 
 
-def _value_of_one(value: Callable[..., Array], differentiable: Callable[..., Array]) -> Callable[..., Array]:
+def _value_of_one(
+    value: Callable[..., Array], differentiable: Callable[..., Array]
+) -> Callable[..., Array]:
     def traced(*saved: Array) -> tuple[Array, Gradients]:
         def gradients(upstream: Array) -> tuple[Array, ...]:
             tf = sys.modules["tensorflow"]

@@ -13,15 +13,24 @@ from astralearn.study.store import writing
 
 
 def write_everything(
-    study: Path, title: str, tables: Mapping[str, Table], sentences: Sequence[str], records: Sequence[Record], problem: str
+    study: Path,
+    title: str,
+    tables: Mapping[str, Table],
+    sentences: Sequence[str],
+    records: Sequence[Record],
+    problem: str,
 ) -> str:
     """Into the folder of the study's file; figure 4 is of `problem`. Returns what was written, in words; StudyError where it cannot be."""
     out = study.parent
-    said = f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {study.name}"
+    said = (
+        f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {study.name}"
+    )
     with writing(out):
         write_tables(out, tables)
         write_records(out, records)
-        write_report(out, title, list(tables.values()), sentences, versions_of(read_sessions(study)))
+        write_report(
+            out, title, list(tables.values()), sentences, versions_of(read_sessions(study))
+        )
         try:
             write_figures(out, study, problem, LADDER)
         except ImportError as error:
@@ -32,7 +41,12 @@ def write_everything(
 def versions_of(sessions: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
     """Of everything that a run on the file had; where runs differ, of each."""
     names = dict.fromkeys(name for _, versions in sessions for name in versions)
-    return {name: " and ".join(dict.fromkeys(versions[name] for _, versions in sessions if name in versions)) for name in names}
+    return {
+        name: " and ".join(
+            dict.fromkeys(versions[name] for _, versions in sessions if name in versions)
+        )
+        for name in names
+    }
 
 
 def write_tables(out: Path, tables: Mapping[str, Table]) -> list[Path]:
@@ -47,12 +61,26 @@ def write_tables(out: Path, tables: Mapping[str, Table]) -> list[Path]:
     return written
 
 
-def write_report(out: Path, title: str, tables: Sequence[Table], sentences: Sequence[str], versions: Mapping[str, str]) -> Path:
+def write_report(
+    out: Path,
+    title: str,
+    tables: Sequence[Table],
+    sentences: Sequence[str],
+    versions: Mapping[str, str],
+) -> Path:
     """One Markdown page with the tables, the advice and the versions."""
     parts = [f"# {markdown(title)}\n", *(to_markdown(table) for table in tables)]
     if sentences:
-        parts.append("## Recommendation\n\n" + "\n".join(f"- {markdown(sentence)}" for sentence in sentences) + "\n")
-    parts.append("## Versions\n\n" + ", ".join(f"{name} {version}" for name, version in versions.items()) + "\n")
+        parts.append(
+            "## Recommendation\n\n"
+            + "\n".join(f"- {markdown(sentence)}" for sentence in sentences)
+            + "\n"
+        )
+    parts.append(
+        "## Versions\n\n"
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+        + "\n"
+    )
     path = out / "report.md"
     out.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(parts), encoding="utf-8")
@@ -67,7 +95,10 @@ def write_records(out: Path, records: Sequence[Record]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*names, "g_mean", "mcc"])
-        writer.writerows([*(getattr(record, name) for name in names), record.g_mean, record.mcc] for record in records)
+        writer.writerows(
+            [*(getattr(record, name) for name in names), record.g_mean, record.mcc]
+            for record in records
+        )
     return path
 
 
@@ -78,7 +109,9 @@ def write_figures(out: Path, study: Path, problem: str, methods: Sequence[str]) 
     out.mkdir(parents=True, exist_ok=True)
     drawn = {name: draw() for name, draw in figures.FIXED.items()}
     histories = read_histories(study, problem)
-    ratio = figures.figure_4({name: histories[name] for name in methods if name in histories}, problem)
+    ratio = figures.figure_4(
+        {name: histories[name] for name in methods if name in histories}, problem
+    )
     if ratio is not None:
         drawn["figure-4"] = ratio
     return [path for name, figure in drawn.items() for path in figures.save(figure, out / name)]

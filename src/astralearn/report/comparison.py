@@ -19,10 +19,11 @@ def comparison_table(problem: Problem, records: Sequence[Record]) -> Table:
     methods = by_method(records, problem.name)
     g_mean, mcc = standings(methods, "g_mean"), standings(methods, "mcc")
     summaries = [summarise(rows) for rows in methods.values()]
-    rows = [_row(s, is_best_g_mean=g_mean[s.method].wins, is_best_mcc=mcc[s.method].wins) for s in summaries]
-    title = (
-        f"{problem.name}: {problem.positives} positives ({problem.labels[1]}) among {problem.rows:,} rows, IR {problem.imbalance_ratio:.1f}"
-    )
+    rows = [
+        _row(s, is_best_g_mean=g_mean[s.method].wins, is_best_mcc=mcc[s.method].wins)
+        for s in summaries
+    ]
+    title = f"{problem.name}: {problem.positives} positives ({problem.labels[1]}) among {problem.rows:,} rows, IR {problem.imbalance_ratio:.1f}"
     return Table(title, COLUMNS, rows, notes=[*_notes(), what_n_is(methods), *failures(summaries)])
 
 

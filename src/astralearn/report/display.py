@@ -18,7 +18,14 @@ def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
     if not console.is_terminal:
         yield _lines(console)
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bar
 
     columns = (
@@ -37,7 +44,9 @@ def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
 
         def update(progress: Progress) -> None:
             if not begun:
-                begun.append(progress.done)  # what an earlier run did took no time today, and must not flatter the estimate
+                begun.append(
+                    progress.done
+                )  # what an earlier run did took no time today, and must not flatter the estimate
             total, done = progress.total - begun[0], progress.done - begun[0]
             bar.update(task, description=_current(progress), total=total, completed=done)
 

@@ -13,7 +13,9 @@ try:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(f"figures need matplotlib ({error}): pip install 'astralearn[report]'", name=error.name) from None
+    raise ModuleNotFoundError(
+        f"figures need matplotlib ({error}): pip install 'astralearn[report]'", name=error.name
+    ) from None
 
 from astralearn.core import astra, astra_complement, astra_dx, rebalance, slope
 from astralearn.study.record import History
@@ -46,7 +48,9 @@ def figure_1() -> Figure:
         curve.plot([0.0], [tau], "o", color=COLOURS[place], markersize=4)
         _line(derivative, place, x, astra_dx(x, b), f"τ = {tau}")
     curve.set(title="(a) ASTra", xlabel="x", ylabel="ASTra(x, b)", ylim=(-0.02, 1.02))
-    derivative.set(title="(b) first derivative", xlabel="x", ylabel="d ASTra / dx", ylim=(0.0, None))
+    derivative.set(
+        title="(b) first derivative", xlabel="x", ylabel="d ASTra / dx", ylim=(0.0, None)
+    )
     _legend(figure, curve, columns=3)
     return figure
 
@@ -63,7 +67,13 @@ def figure_2() -> Figure:
         if end > 1e-9:
             panel.axvspan(0.0, end, color="0.85", label=f"wrong order, 0 < x < {end:.2f}")
         panel.axvline(0.0, color="0.5", linewidth=0.8)
-        panel.set(title=f"({letter}) τ = {tau}", xlabel="x", ylabel="BCE of ŷ = ASTra(x, b)", ylim=(0.0, 4.0), xlim=(-2.0, 2.0))
+        panel.set(
+            title=f"({letter}) τ = {tau}",
+            xlabel="x",
+            ylabel="BCE of ŷ = ASTra(x, b)",
+            ylim=(0.0, 4.0),
+            xlim=(-2.0, 2.0),
+        )
     _legend(figure, panels[-1], columns=3)
     return figure
 
@@ -75,7 +85,14 @@ def figure_3() -> Figure:
     for place, tau in enumerate(THRESHOLDS):
         z = rebalance(y, tau)
         _line(panel, place, y, z, f"z, τ = {tau}")
-        panel.plot(y, 1.0 - z, color=COLOURS[place], linestyle=DASHES[place], linewidth=0.9, label=f"1 − z, τ = {tau}")
+        panel.plot(
+            y,
+            1.0 - z,
+            color=COLOURS[place],
+            linestyle=DASHES[place],
+            linewidth=0.9,
+            label=f"1 − z, τ = {tau}",
+        )
         panel.plot([tau], [0.5], "o", color=COLOURS[place], markersize=5)
     panel.set(xlabel="ŷ", ylabel="z(ŷ, τ)", xlim=(0.0, 1.0), ylim=(-0.02, 1.02))
     _legend(figure, panel, columns=3)
@@ -87,7 +104,11 @@ def figure_4(histories: Mapping[str, Sequence[History]], problem: str) -> Figure
 
     None where no method kept one.
     """
-    curves = {method: mean_e_ratio(folds) for method, folds in histories.items() if any("e_ratio" in fold for fold in folds)}
+    curves = {
+        method: mean_e_ratio(folds)
+        for method, folds in histories.items()
+        if any("e_ratio" in fold for fold in folds)
+    }
     if not curves:
         return None
     figure, (panel,) = _figure(1, width=5.5)
@@ -95,7 +116,9 @@ def figure_4(histories: Mapping[str, Sequence[History]], problem: str) -> Figure
         _line(panel, place, epoch, ratio, method)
     panel.axhline(1.0, color="0.5", linewidth=0.8)
     panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio (FNR / FPR)")
-    panel.set_title(f"{problem}: training rows, mean over folds", parse_math=False)  # a file's name may have dollars in it
+    panel.set_title(
+        f"{problem}: training rows, mean over folds", parse_math=False
+    )  # a file's name may have dollars in it
     panel.margins(x=0.0)
     _legend(figure, panel, columns=4 if len(curves) < 5 else 3)
     return figure
@@ -105,7 +128,10 @@ def mean_e_ratio(folds: Sequence[History]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Epochs, and the geometric mean of the e-ratio over folds."""
     folds = [fold for fold in folds if "e_ratio" in fold]
     epoch = folds[0]["epoch"]
-    logs = [np.log10(np.clip(np.nan_to_num(fold["e_ratio"], nan=1.0), SMALLEST_RATIO, LARGEST_RATIO)) for fold in folds]
+    logs = [
+        np.log10(np.clip(np.nan_to_num(fold["e_ratio"], nan=1.0), SMALLEST_RATIO, LARGEST_RATIO))
+        for fold in folds
+    ]
     aligned = [np.interp(epoch, fold["epoch"], log) for fold, log in zip(folds, logs, strict=True)]
     return epoch, 10.0 ** np.mean(aligned, axis=0)
 
@@ -119,7 +145,11 @@ def save(figure: Figure, path: Any) -> list[Any]:
     return written
 
 
-FIXED: dict[str, Callable[[], Figure]] = {"figure-1": figure_1, "figure-2": figure_2, "figure-3": figure_3}
+FIXED: dict[str, Callable[[], Figure]] = {
+    "figure-1": figure_1,
+    "figure-2": figure_2,
+    "figure-3": figure_3,
+}
 
 
 def _figure(panels: int, *, width: float) -> tuple[Figure, list[Axes]]:
@@ -130,10 +160,23 @@ def _figure(panels: int, *, width: float) -> tuple[Figure, list[Axes]]:
 
 def _legend(figure: Figure, panel: Axes, *, columns: int) -> None:
     """Below the panels, where it hides no curve."""
-    legend = figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    legend = figure.legend(
+        *panel.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=9,
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)  # methods have the names their users gave them
 
 
 def _line(panel: Axes, place: int, x: NDArray[Any], y: NDArray[Any], label: str) -> None:
-    panel.plot(x, y, color=COLOURS[place % len(COLOURS)], linestyle=DASHES[place % len(DASHES)], linewidth=1.8, label=label)
+    panel.plot(
+        x,
+        y,
+        color=COLOURS[place % len(COLOURS)],
+        linestyle=DASHES[place % len(DASHES)],
+        linewidth=1.8,
+        label=label,
+    )

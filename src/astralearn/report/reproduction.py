@@ -19,9 +19,21 @@ def data_table(problems: Sequence[Problem]) -> Table:
     rows = []
     for problem in problems:
         paper = TABLE_1[problem.name]
-        ours = (f"{problem.imbalance_ratio:.2f}", str(problem.features), str(problem.rows), str(problem.positives))
-        printed = (f"{paper.imbalance_ratio:.2f}", str(paper.features), str(paper.rows), str(paper.positives))
-        rows.append([problem.name, *ours, "equal" if ours == printed else "differs: " + ", ".join(printed)])
+        ours = (
+            f"{problem.imbalance_ratio:.2f}",
+            str(problem.features),
+            str(problem.rows),
+            str(problem.positives),
+        )
+        printed = (
+            f"{paper.imbalance_ratio:.2f}",
+            str(paper.features),
+            str(paper.rows),
+            str(paper.positives),
+        )
+        rows.append(
+            [problem.name, *ours, "equal" if ours == printed else "differs: " + ", ".join(printed)]
+        )
     return Table("Table 1: the problems", ["problem", "IR", "n_x", "m_tot", "m_1", "paper"], rows)
 
 
@@ -42,11 +54,20 @@ def results_table(records: Sequence[Record]) -> Table:
                 mean, sd = getattr(summary, score), getattr(summary, f"{score}_sd")
                 published = TABLE_2[problem][score][method]
                 inside.append(mean in published.interval)
-                row += [Cell(f"{mean:.3f} ({sd:.3f})", wins[score][method].wins), beside(published, inside[-1])]
+                row += [
+                    Cell(f"{mean:.3f} ({sd:.3f})", wins[score][method].wins),
+                    beside(published, inside[-1]),
+                ]
             rows.append(row)
-    columns = ["problem", "method", *(name for score in SCORES for name in (NAMES[score], f"paper {NAMES[score]}"))]
+    columns = [
+        "problem",
+        "method",
+        *(name for score in SCORES for name in (NAMES[score], f"paper {NAMES[score]}")),
+    ]
     notes = _notes(records, sum(inside), len(inside))
-    return Table("Table 2: test performance beside the paper's", columns, rows, notes, left=2, sections=True)
+    return Table(
+        "Table 2: test performance beside the paper's", columns, rows, notes, left=2, sections=True
+    )
 
 
 def recommendations(records: Sequence[Record]) -> list[str]:
@@ -67,7 +88,11 @@ def beside(published: Published, agrees: bool) -> str:
 
 def _notes(records: Sequence[Record], inside: int, cells: int) -> list[str]:
     folds = len({(record.repetition, record.fold) for record in records})
-    summaries = [summarise(rows) for problem in dict.fromkeys(r.problem for r in records) for rows in by_method(records, problem).values()]
+    summaries = [
+        summarise(rows)
+        for problem in dict.fromkeys(r.problem for r in records)
+        for rows in by_method(records, problem).values()
+    ]
     return [
         f"{inside} of {cells} means lie inside the published mean's 95% interval (✓). "
         f"Ours: n = {folds} folds. Published: taken as n = {TRIALS}, since the printed deviations are those of {TRIALS} "

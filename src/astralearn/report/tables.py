@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-BOLD, ASTERISK = "Bold:", "*:"  # how a note begins that says what winners are, and how it does where none can be bold
+BOLD, ASTERISK = (
+    "Bold:",
+    "*:",
+)  # how a note begins that says what winners are, and how it does where none can be bold
 
 LATEX_SPECIALS = {
     "\\": r"\textbackslash{}",
@@ -66,12 +69,17 @@ class Table:
 
     def cells(self) -> list[list[Cell]]:
         """Every row as Cells."""
-        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+        return [
+            [cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows
+        ]
 
 
 def one_line(text: str) -> str:
     """Names and labels may hold anything: line breaks become blanks, other control characters are shown as the sign for them."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) == "Cc" else letter for letter in " ".join(text.split()))
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) == "Cc" else letter
+        for letter in " ".join(text.split())
+    )
 
 
 def to_rich(table: Table, *, has_bold: bool = True, width: int | None = None) -> RichTable:
@@ -84,16 +92,23 @@ def to_rich(table: Table, *, has_bold: bool = True, width: int | None = None) ->
 
     # Text, since rich takes brackets in a string for markup.
     title = Text(one_line(table.title), style="table.title")
-    drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn = RichTable(
+        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     notes = [one_line(note if has_bold else note.replace(BOLD, ASTERISK)) for note in table.notes]
     dropped = int(table.sections)
     rows = [[_drawn(cell, has_bold) for cell in row] for row in table.cells()]
     end = len(table.columns) if width is None else _room(table.columns, rows, dropped, width)
     if end < len(table.columns):
         notes.insert(0, f"Left out for want of width: {', '.join(table.columns[end:])}.")
-    drawn.caption, drawn.caption_justify = Text("\n".join(notes), style="table.caption") if notes else None, "left"
+    drawn.caption, drawn.caption_justify = (
+        Text("\n".join(notes), style="table.caption") if notes else None,
+        "left",
+    )
     for place, name in enumerate(table.columns[dropped:end], start=dropped):
-        drawn.add_column(Text(name), justify="left" if place < table.left else "right", no_wrap=True)
+        drawn.add_column(
+            Text(name), justify="left" if place < table.left else "right", no_wrap=True
+        )
     section = None
     for row in rows:
         if table.sections and row[0].plain != section:
@@ -129,9 +144,16 @@ def to_markdown(table: Table) -> str:
         return "| " + " | ".join(value.replace("|", r"\|") for value in values) + " |"
 
     marks = ["---" if place < table.left else "---:" for place in range(len(table.columns))]
-    rows = [line([_emphasised(markdown(cell.text), cell.bold) for cell in row]) for row in table.cells()]
+    rows = [
+        line([_emphasised(markdown(cell.text), cell.bold) for cell in row]) for row in table.cells()
+    ]
     notes = [f"\n{markdown(note)}" for note in table.notes]
-    return "\n".join([f"## {markdown(table.title)}", "", line(table.columns), line(marks), *rows, *notes]) + "\n"
+    return (
+        "\n".join(
+            [f"## {markdown(table.title)}", "", line(table.columns), line(marks), *rows, *notes]
+        )
+        + "\n"
+    )
 
 
 def _emphasised(text: str, bold: bool) -> str:
@@ -148,7 +170,9 @@ def to_csv(table: Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([cell.text + ("*" if cell.bold else "") for cell in row] for row in table.cells())
+    writer.writerows(
+        [cell.text + ("*" if cell.bold else "") for cell in row] for row in table.cells()
+    )
     return text.getvalue()
 
 
@@ -156,7 +180,11 @@ def to_latex(table: Table) -> str:
     """A table with booktabs rules, ready to be \\input; winners in bold."""
     alignment = "".join("l" if place < table.left else "r" for place in range(len(table.columns)))
     rows = [
-        " & ".join(rf"\textbf{{{latex(c.text)}}}" if c.bold and c.text else latex(c.text) for c in row) + r" \\" for row in table.cells()
+        " & ".join(
+            rf"\textbf{{{latex(c.text)}}}" if c.bold and c.text else latex(c.text) for c in row
+        )
+        + r" \\"
+        for row in table.cells()
     ]
     notes = " ".join(latex(note) for note in table.notes)
     return "\n".join(

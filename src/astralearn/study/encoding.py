@@ -19,7 +19,12 @@ def encoder_for(X: Any) -> Any:
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
     numbers, dates, words = columns_by_kind(X)
-    one_hot = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False, dtype=float)
+    one_hot = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        max_categories=MOST_CATEGORIES,
+        sparse_output=False,
+        dtype=float,
+    )
     return ColumnTransformer(
         [
             ("numbers", make_pipeline(FunctionTransformer(_as_floats), _imputer()), numbers),
@@ -33,8 +38,14 @@ def encoder_for(X: Any) -> Any:
 def columns_by_kind(frame: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
     """The names of columns of numbers (and yes/no), of dates, and of anything else."""
     numbers = [name for name, kind in frame.dtypes.items() if pd.api.types.is_numeric_dtype(kind)]
-    dates = [name for name, kind in frame.dtypes.items() if pd.api.types.is_datetime64_any_dtype(kind)]
-    return numbers, dates, [name for name in frame.columns if name not in numbers and name not in dates]
+    dates = [
+        name for name, kind in frame.dtypes.items() if pd.api.types.is_datetime64_any_dtype(kind)
+    ]
+    return (
+        numbers,
+        dates,
+        [name for name in frame.columns if name not in numbers and name not in dates],
+    )
 
 
 def described(X: Any) -> list[str]:
@@ -45,11 +56,15 @@ def described(X: Any) -> list[str]:
     numbers, dates, words = columns_by_kind(X)
     said = []
     if words:
-        said.append(f"one-hot encoded, at most {MOST_CATEGORIES} categories a column, missing as one of them: {_listed(words)}")
+        said.append(
+            f"one-hot encoded, at most {MOST_CATEGORIES} categories a column, missing as one of them: {_listed(words)}"
+        )
     scattered = [name for name in words if _is_scattered(X[name])]
     if scattered:
         hint = "read as numbers are columns of nothing but 1234.5 and gaps, as dates of 2024-12-31"
-        said.append(f"most rows have a text beyond those categories, and look alike: {_listed(scattered)} ({hint})")
+        said.append(
+            f"most rows have a text beyond those categories, and look alike: {_listed(scattered)} ({hint})"
+        )
     if dates:
         said.append(f"turned into days since 1970: {_listed(dates)}")
     gaps = int(X[[*numbers, *dates]].isna().sum().sum())
@@ -60,7 +75,9 @@ def described(X: Any) -> list[str]:
 
 def _is_scattered(column: pd.Series) -> bool:
     """Whether less than half of the rows have one of the categories that the encoder keeps, as in a column of amounts read as text."""
-    return bool(column.astype(str).value_counts().iloc[: MOST_CATEGORIES - 1].sum() < len(column) / 2)
+    return bool(
+        column.astype(str).value_counts().iloc[: MOST_CATEGORIES - 1].sum() < len(column) / 2
+    )
 
 
 def _filled(gaps: int) -> str:
@@ -80,7 +97,12 @@ def _as_floats(frame: pd.DataFrame) -> Any:
 
 def _as_days(frame: pd.DataFrame) -> Any:
     epoch = pd.Timestamp(0, tz="UTC")
-    return np.column_stack([((pd.to_datetime(frame[name], utc=True) - epoch) / pd.Timedelta(days=1)).to_numpy(float) for name in frame])
+    return np.column_stack(
+        [
+            ((pd.to_datetime(frame[name], utc=True) - epoch) / pd.Timedelta(days=1)).to_numpy(float)
+            for name in frame
+        ]
+    )
 
 
 def _as_words(frame: pd.DataFrame) -> Any:
@@ -89,4 +111,6 @@ def _as_words(frame: pd.DataFrame) -> Any:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(map(str, names[:5])) + (
+        f" and {len(names) - 5} more" if len(names) > 5 else ""
+    )

@@ -28,10 +28,16 @@ class Method:
 
     def __post_init__(self) -> None:
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
-            hint = f": write {self.estimator.__name__}()" if isinstance(self.estimator, type) else ""
-            raise TypeError(f"{self.name}: estimator must be an instance of a scikit-learn classifier; found {self.estimator!r:.80}{hint}")
+            hint = (
+                f": write {self.estimator.__name__}()" if isinstance(self.estimator, type) else ""
+            )
+            raise TypeError(
+                f"{self.name}: estimator must be an instance of a scikit-learn classifier; found {self.estimator!r:.80}{hint}"
+            )
         if self.validates and not self.stacks:
-            raise TypeError(f"{self.name}: a method that validates needs an estimator with fit_many, to be handed its validation rows")
+            raise TypeError(
+                f"{self.name}: a method that validates needs an estimator with fit_many, to be handed its validation rows"
+            )
 
     @property
     def stacks(self) -> bool:
@@ -42,9 +48,15 @@ class Method:
         """Class and parameters: what must agree for two records to be of one method."""
         kind = type(self.estimator)
         params = self.estimator.get_params(deep=True)
-        shown = {name: value for name, value in sorted(params.items()) if name.rsplit("__")[-1] not in NOT_IDENTITY | CONTAINERS}
+        shown = {
+            name: value
+            for name, value in sorted(params.items())
+            if name.rsplit("__")[-1] not in NOT_IDENTITY | CONTAINERS
+        }
         listed = ", ".join(f"{name}={_shown(value)}" for name, value in shown.items())
-        return f"{kind.__module__}.{kind.__qualname__}({listed})" + (" with validation" if self.validates else "")
+        return f"{kind.__module__}.{kind.__qualname__}({listed})" + (
+            " with validation" if self.validates else ""
+        )
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -9,7 +9,13 @@ from astralearn.study.record import Record
 from astralearn.study.scores import SCORES
 from astralearn.study.significance import Challenger, challengers
 
-LADDER = ("BCE", "GMN", "BCE-ASTra", "GMN-ASTra", "ASTraClassifier")  # from no intervention to both, then the default around them
+LADDER = (
+    "BCE",
+    "GMN",
+    "BCE-ASTra",
+    "GMN-ASTra",
+    "ASTraClassifier",
+)  # from no intervention to both, then the default around them
 NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
 
 
@@ -23,7 +29,9 @@ class Recommendation(NamedTuple):
         return " ".join(self.sentences)
 
 
-def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] = LADDER, many: bool = True) -> Recommendation | None:
+def recommend(
+    methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] = LADDER, many: bool = True
+) -> Recommendation | None:
     """The first rung that no other rung beats on G-Mean or MCC; where each is beaten on one of them, the rung with the best G-Mean.
 
     A rung that found no positive at all is never chosen over one that found some: few positives may not prove it worse, but "if all of
@@ -34,11 +42,20 @@ def recommend(methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] 
     rungs = {name: methods[name] for name in ladder if name in methods}
     if not rungs:
         return None
-    on = {name: {score: challengers(rungs, name, score, many=many) for score in SCORES} for name in rungs}
-    useful = [name for name, records in rungs.items() if any(record.tp for record in records)] or list(rungs)
+    on = {
+        name: {score: challengers(rungs, name, score, many=many) for score in SCORES}
+        for name in rungs
+    }
+    useful = [
+        name for name, records in rungs.items() if any(record.tp for record in records)
+    ] or list(rungs)
     unbeaten = [name for name in useful if not any(_winner(on[name][score]) for score in SCORES)]
     chosen = unbeaten[0] if unbeaten else next(name for name in rungs if not on[name]["g_mean"])
-    reasons = [*_below(chosen, on, useful), *_ties(on[chosen]), *_rivals(chosen, methods, rungs, many)]
+    reasons = [
+        *_below(chosen, on, useful),
+        *_ties(on[chosen]),
+        *_rivals(chosen, methods, rungs, many),
+    ]
     return Recommendation(chosen, (_advice(chosen, rungs, bool(unbeaten)), *reasons))
 
 
@@ -63,10 +80,14 @@ def _advice(chosen: str, rungs: Mapping[str, object], is_unbeaten: bool) -> str:
 
 def _winner(found: Sequence[Challenger]) -> Challenger | None:
     """The one with the best mean among those that beat the method in question; None where none does."""
-    return max((other for other in found if other.beats), key=lambda other: other.mean, default=None)
+    return max(
+        (other for other in found if other.beats), key=lambda other: other.mean, default=None
+    )
 
 
-def _below(chosen: str, on: Mapping[str, Mapping[str, Sequence[Challenger]]], useful: Sequence[str]) -> list[str]:
+def _below(
+    chosen: str, on: Mapping[str, Mapping[str, Sequence[Challenger]]], useful: Sequence[str]
+) -> list[str]:
     """Why each lower rung is not enough."""
     said = []
     for name in list(on)[: list(on).index(chosen)]:
@@ -75,7 +96,11 @@ def _below(chosen: str, on: Mapping[str, Mapping[str, Sequence[Challenger]]], us
             continue
         beaten = [(score, winner) for score in SCORES if (winner := _winner(on[name][score]))]
         if beaten:
-            said.append(f"{name} is beaten " + " and ".join(_beaten_by(score, winner) for score, winner in beaten) + ".")
+            said.append(
+                f"{name} is beaten "
+                + " and ".join(_beaten_by(score, winner) for score, winner in beaten)
+                + "."
+            )
     return said
 
 
@@ -94,7 +119,9 @@ def _ties(on: Mapping[str, Sequence[Challenger]]) -> list[str]:
     return said
 
 
-def _rivals(chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping[str, object], many: bool) -> list[str]:
+def _rivals(
+    chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping[str, object], many: bool
+) -> list[str]:
     """Methods off the ladder that beat the chosen rung, so that the advice is not taken for more than it is."""
     rivals = {name: records for name, records in methods.items() if name not in rungs}
     if not rivals:
@@ -103,7 +130,9 @@ def _rivals(chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping
     for score in SCORES:
         winner = _winner(challengers({chosen: methods[chosen], **rivals}, chosen, score, many=many))
         if winner:
-            said.append(f"Off the ladder, {winner.method} does better on {NAMES[score]} ({winner.mean:.3f}, {shown_p(winner.p_value)}).")
+            said.append(
+                f"Off the ladder, {winner.method} does better on {NAMES[score]} ({winner.mean:.3f}, {shown_p(winner.p_value)})."
+            )
     return said or [f"No rival that was run does significantly better than {chosen}."]
 
 

@@ -44,27 +44,38 @@ class Plan:
     stack: int = 25
 
     def __post_init__(self) -> None:
-        for kind, names in (("problem", [p.name for p in self.problems]), ("method", [m.name for m in self.methods])):
+        for kind, names in (
+            ("problem", [p.name for p in self.problems]),
+            ("method", [m.name for m in self.methods]),
+        ):
             if len(set(names)) < len(names) or not names:
-                raise ValueError(f"a plan needs at least one {kind}, and no name twice; found {names}")
+                raise ValueError(
+                    f"a plan needs at least one {kind}, and no name twice; found {names}"
+                )
         for name in ("repetitions", "stack"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; found {getattr(self, name)}")
         if self.folds < 3 and any(method.validates for method in self.methods):
-            raise ValueError(f"a method that validates needs at least 3 folds, to train, validate and test; found {self.folds}")
+            raise ValueError(
+                f"a method that validates needs at least 3 folds, to train, validate and test; found {self.folds}"
+            )
 
     def units(self) -> list[Unit]:
         """Every unit, in the order of problems and methods. TooFewPositivesError where a problem has not enough for the folds."""
         listed = []
         for problem in self.problems:
-            splits = make_splits(problem, folds=self.folds, repetitions=self.repetitions, seed=self.seed)
+            splits = make_splits(
+                problem, folds=self.folds, repetitions=self.repetitions, seed=self.seed
+            )
             for method in self.methods:
                 listed += units(problem, method, splits, seed=self.seed, stack=self.stack)
         return listed
 
     def settings(self) -> dict[str, str]:
         """What a file's records depend on; methods and problems may be added to a file, but none may change."""
-        numbers = {name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")}
+        numbers = {
+            name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")
+        }
         problems = {f"{PROBLEM}{p.name}": fingerprint(p) for p in self.problems}
         return {**numbers, **problems, **{f"{METHOD}{m.name}": m.described() for m in self.methods}}
 
@@ -98,7 +109,9 @@ def run(
     with Store(Path(path), wait_seconds=wait_seconds) as store:
         store.agree(plan.settings())
         finished = store.finished()
-        pending = {i: unit for i, unit in enumerate(all_units) if not finished.issuperset(_keys(unit))}
+        pending = {
+            i: unit for i, unit in enumerate(all_units) if not finished.issuperset(_keys(unit))
+        }
         if pending:
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), versions())
         total = sum(len(unit.splits) for unit in all_units)
@@ -106,7 +119,9 @@ def run(
         report()
         # One unit a batch: a batch is handed back only as a whole, and would be lost as a whole.
         parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-        with closing(parallel(delayed(_labelled)(label, unit) for label, unit in list(pending.items()))) as results:
+        with closing(
+            parallel(delayed(_labelled)(label, unit) for label, unit in list(pending.items()))
+        ) as results:
             for label, outcomes in results:
                 store.add(outcomes)
                 del pending[label]
@@ -133,14 +148,20 @@ def every_problem(plan: Plan, path: Path) -> list[Record]:
     methods = {method.name for method in plan.methods}
     stored = [record for record in _complete(plan, path) if record.method in methods]
     found = {(record.problem, record.method) for record in stored}
-    return [record for record in stored if all((record.problem, method) in found for method in methods)]
+    return [
+        record for record in stored if all((record.problem, method) in found for method in methods)
+    ]
 
 
 def _complete(plan: Plan, path: Path) -> list[Record]:
     """Of every problem and method that has all folds."""
     stored = read_records(path)
     folds = Counter((record.problem, record.method) for record in stored)
-    return [record for record in stored if folds[record.problem, record.method] == plan.folds * plan.repetitions]
+    return [
+        record
+        for record in stored
+        if folds[record.problem, record.method] == plan.folds * plan.repetitions
+    ]
 
 
 def fingerprint(problem: Problem) -> str:
@@ -160,7 +181,10 @@ def fingerprint(problem: Problem) -> str:
 
 def versions() -> dict[str, str]:
     """Of Python, the machine, and every package a result may depend on."""
-    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    found = {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)
@@ -174,10 +198,14 @@ def _labelled(label: int, unit: Unit) -> tuple[int, list[Outcome]]:
 
 
 def _keys(unit: Unit) -> list[Key]:
-    return [(unit.problem.name, unit.method.name, split.repetition, split.fold) for split in unit.splits]
+    return [
+        (unit.problem.name, unit.method.name, split.repetition, split.fold) for split in unit.splits
+    ]
 
 
-def _reporter(progress: Callable[[Progress], None] | None, total: int, pending: dict[int, Unit]) -> Callable[[], None]:
+def _reporter(
+    progress: Callable[[Progress], None] | None, total: int, pending: dict[int, Unit]
+) -> Callable[[], None]:
     """Tells `progress` what is done and which unit is the oldest one not done."""
 
     def report() -> None:
@@ -185,6 +213,13 @@ def _reporter(progress: Callable[[Progress], None] | None, total: int, pending: 
             return
         done = total - sum(len(unit.splits) for unit in pending.values())
         current = next(iter(pending.values()), None)
-        progress(Progress(done, total, current.problem.name if current else "", current.method.name if current else ""))
+        progress(
+            Progress(
+                done,
+                total,
+                current.problem.name if current else "",
+                current.method.name if current else "",
+            )
+        )
 
     return report

@@ -94,12 +94,16 @@ def wilson(hits: int, trials: int) -> Interval:
 def by_method(records: Sequence[Record], problem: str) -> dict[str, list[Record]]:
     """A problem's records by method, each in order of repetition and fold."""
     methods: dict[str, list[Record]] = {}
-    for record in sorted((r for r in records if r.problem == problem), key=lambda r: (r.repetition, r.fold)):
+    for record in sorted(
+        (r for r in records if r.problem == problem), key=lambda r: (r.repetition, r.fold)
+    ):
         methods.setdefault(record.method, []).append(record)
     return methods
 
 
 def _the_only(values: set[tuple[str, str]]) -> tuple[str, str]:
     if len(values) != 1:
-        raise ValueError(f"records of one problem and method are summed up, not of {sorted(map(str, values))}")
+        raise ValueError(
+            f"records of one problem and method are summed up, not of {sorted(map(str, values))}"
+        )
     return next(iter(values))

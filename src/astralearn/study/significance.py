@@ -55,7 +55,9 @@ class Challenger(NamedTuple):
     n: int
 
 
-def corrected_t_test(first: Sequence[float], second: Sequence[float], *, test_per_train: float) -> TTest:
+def corrected_t_test(
+    first: Sequence[float], second: Sequence[float], *, test_per_train: float
+) -> TTest:
     """The corrected resampled t-test of paired scores:
 
         t = d̄ / √((1/n + n_test/n_train) · s²_d),  n − 1 degrees of freedom
@@ -81,7 +83,9 @@ def corrected_t_test(first: Sequence[float], second: Sequence[float], *, test_pe
     rounding = 1e-12 * max(1.0, float(np.abs([first, second]).max()))
     if error <= rounding:
         is_zero = abs(mean) <= rounding
-        return TTest(mean, 0.0 if is_zero else math.copysign(math.inf, mean), 1.0 if is_zero else 0.0, n)
+        return TTest(
+            mean, 0.0 if is_zero else math.copysign(math.inf, mean), 1.0 if is_zero else 0.0, n
+        )
     statistic = mean / error
     return TTest(mean, statistic, float(2.0 * t.sf(abs(statistic), n - 1)), n)
 
@@ -101,7 +105,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def standings(methods: Mapping[str, Sequence[Record]], score: str, *, many: bool = True) -> dict[str, Standing]:
+def standings(
+    methods: Mapping[str, Sequence[Record]], score: str, *, many: bool = True
+) -> dict[str, Standing]:
     """Each method beside the one with the best mean `score` ("g_mean" or "mcc"), tested on the folds they share.
 
     many: correct by Holm for as many comparisons as there are other methods. The paper marks its Table 2 without.
@@ -109,12 +115,16 @@ def standings(methods: Mapping[str, Sequence[Record]], score: str, *, many: bool
     means = {name: _mean(records, score) for name, records in methods.items()}
     best = max(means, key=lambda name: means[name])  # the first listed among equals
     found = {best: Standing(best, means[best], best, 1.0, True, len(methods[best]))}
-    for name, test in _tested(methods, best, [name for name in methods if name != best], score, many=many).items():
+    for name, test in _tested(
+        methods, best, [name for name in methods if name != best], score, many=many
+    ).items():
         found[name] = Standing(name, means[name], best, test.p_value, test.p_value > LEVEL, test.n)
     return {name: found[name] for name in methods}
 
 
-def challengers(methods: Mapping[str, Sequence[Record]], name: str, score: str, *, many: bool = True) -> list[Challenger]:
+def challengers(
+    methods: Mapping[str, Sequence[Record]], name: str, score: str, *, many: bool = True
+) -> list[Challenger]:
     """Every method with a better mean than `name`, tested against it. Nobody beats `name` only where none of them does.
 
     The best mean alone does not tell: a lower one that varies less may be proven better where the best is not.
@@ -124,7 +134,10 @@ def challengers(methods: Mapping[str, Sequence[Record]], name: str, score: str, 
     means = {other: _mean(records, score) for other, records in methods.items()}
     ahead = [other for other in methods if means[other] > means[name]]
     tests = _tested(methods, name, ahead, score, many=many)
-    return [Challenger(other, means[other], means[other] - means[name], p, p <= LEVEL, n) for other, (_, _, p, n) in tests.items()]
+    return [
+        Challenger(other, means[other], means[other] - means[name], p, p <= LEVEL, n)
+        for other, (_, _, p, n) in tests.items()
+    ]
 
 
 def tested_per_learned(records: Sequence[Record]) -> float:
@@ -136,15 +149,33 @@ def _mean(records: Sequence[Record], score: str) -> float:
     return float(np.mean([getattr(record, score) for record in records]))
 
 
-def _tested(methods: Mapping[str, Sequence[Record]], name: str, others: Sequence[str], score: str, *, many: bool) -> dict[str, TTest]:
+def _tested(
+    methods: Mapping[str, Sequence[Record]],
+    name: str,
+    others: Sequence[str],
+    score: str,
+    *,
+    many: bool,
+) -> dict[str, TTest]:
     """Each of the others against `name`, on the folds they share."""
     ratio = tested_per_learned([record for records in methods.values() for record in records])
-    tests = [corrected_t_test(*_paired(methods[other], methods[name], score), test_per_train=ratio) for other in others]
+    tests = [
+        corrected_t_test(*_paired(methods[other], methods[name], score), test_per_train=ratio)
+        for other in others
+    ]
     p_values = holm([test.p_value for test in tests]) if many else [test.p_value for test in tests]
-    return {other: test._replace(p_value=p_value) for other, test, p_value in zip(others, tests, p_values, strict=True)}
+    return {
+        other: test._replace(p_value=p_value)
+        for other, test, p_value in zip(others, tests, p_values, strict=True)
+    }
 
 
-def _paired(first: Sequence[Record], second: Sequence[Record], score: str) -> tuple[list[float], list[float]]:
-    scores = [{(r.repetition, r.fold): float(getattr(r, score)) for r in records} for records in (first, second)]
+def _paired(
+    first: Sequence[Record], second: Sequence[Record], score: str
+) -> tuple[list[float], list[float]]:
+    scores = [
+        {(r.repetition, r.fold): float(getattr(r, score)) for r in records}
+        for records in (first, second)
+    ]
     shared = sorted(scores[0].keys() & scores[1].keys())
     return [scores[0][key] for key in shared], [scores[1][key] for key in shared]

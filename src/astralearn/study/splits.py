@@ -25,13 +25,19 @@ class Split(NamedTuple):
         return np.concatenate([self.train, self.validation])
 
 
-def make_splits(problem: Problem, *, folds: int = 5, repetitions: int = 10, seed: int = 0) -> list[Split]:
+def make_splits(
+    problem: Problem, *, folds: int = 5, repetitions: int = 10, seed: int = 0
+) -> list[Split]:
     """`repetitions` × `folds` splits: fold f is tested, fold f+1 validates, the others train (3/1/1 for five, as in the paper).
 
     Each repetition draws its rows anew where the problem is redrawn, and shuffles anew. Equal arguments give equal splits.
     """
     check_folds(problem, folds)
-    return [split for repetition in range(repetitions) for split in _repetition(problem, folds, repetition, seed_of(seed, repetition))]
+    return [
+        split
+        for repetition in range(repetitions)
+        for split in _repetition(problem, folds, repetition, seed_of(seed, repetition))
+    ]
 
 
 def check_folds(problem: Problem, folds: int) -> None:
@@ -45,14 +51,20 @@ def check_folds(problem: Problem, folds: int) -> None:
     message = f"{problem.name} has {count} {'positives' if are_positive else 'negatives'} ({problem.labels[are_positive]!r})"
     message += f", fewer than {folds} folds"
     if count < 2:
-        raise TooFewPositivesError(f"{message}; at least two are needed, one to learn from and one to test on")
+        raise TooFewPositivesError(
+            f"{message}; at least two are needed, one to learn from and one to test on"
+        )
     otherwise = ", or test each positive once (--leave-one-positive-out)" if are_positive else ""
-    raise TooFewPositivesError(f"{message}: ask for at most {count} folds (--folds {count}){otherwise}")
+    raise TooFewPositivesError(
+        f"{message}: ask for at most {count} folds (--folds {count}){otherwise}"
+    )
 
 
 def seed_of(*path: int) -> int:
     """A seed for one place in the study, unrelated to its neighbours' and the same in every run."""
-    return int(np.random.SeedSequence(path).generate_state(1)[0] >> 1)  # below 2³¹, which every library takes
+    return int(
+        np.random.SeedSequence(path).generate_state(1)[0] >> 1
+    )  # below 2³¹, which every library takes
 
 
 def _repetition(problem: Problem, folds: int, repetition: int, seed: int) -> list[Split]:
@@ -67,4 +79,10 @@ def _repetition(problem: Problem, folds: int, repetition: int, seed: int) -> lis
 def _rotated(parts: list[Rows], repetition: int, fold: int) -> Split:
     validation = (fold + 1) % len(parts)
     train = [part for i, part in enumerate(parts) if i not in (fold, validation)]
-    return Split(repetition, fold, np.concatenate(train) if train else parts[fold][:0], parts[validation], parts[fold])
+    return Split(
+        repetition,
+        fold,
+        np.concatenate(train) if train else parts[fold][:0],
+        parts[validation],
+        parts[fold],
+    )

@@ -75,7 +75,12 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._database.close()
         self._lock.close()
 
@@ -86,22 +91,37 @@ class Store:
             if stored.get(name, value) != value:
                 before, now = differing(stored[name], value), differing(value, stored[name])
                 change = f"its {name} is {before}, now it is {now}"
-                raise MismatchError(f"{self.path} holds another study: {change}. Use another path (--out), or delete the file.")
+                raise MismatchError(
+                    f"{self.path} holds another study: {change}. Use another path (--out), or delete the file."
+                )
         with writing(self.path), self._database:
-            self._database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.items())
+            self._database.executemany(
+                "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.items()
+            )
 
     def begin_session(self, started: str, versions: Mapping[str, str]) -> None:
         """Notes when a run began and with which versions of what."""
         with writing(self.path), self._database:
-            self._database.execute("INSERT INTO sessions VALUES (?, ?)", (started, json.dumps(versions, sort_keys=True)))
+            self._database.execute(
+                "INSERT INTO sessions VALUES (?, ?)",
+                (started, json.dumps(versions, sort_keys=True)),
+            )
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
         """All of them or none."""
         with writing(self.path), self._database:
             for record, history in outcomes:
-                self._database.execute(f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(COLUMNS))})", astuple(record))
-                rows = [(*record.key, name, np.asarray(points, dtype="<f4").tobytes()) for name, points in sorted(history.items())]
-                self._database.executemany("INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?, ?, ?)", rows)
+                self._database.execute(
+                    f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(COLUMNS))})",
+                    astuple(record),
+                )
+                rows = [
+                    (*record.key, name, np.asarray(points, dtype="<f4").tobytes())
+                    for name, points in sorted(history.items())
+                ]
+                self._database.executemany(
+                    "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?, ?, ?)", rows
+                )
 
     def finished(self) -> set[Key]:
         """Which folds have a final record."""
@@ -116,7 +136,9 @@ def writing(path: Path) -> Iterator[None]:
     except (OSError, sqlite3.OperationalError) as error:
         # The lowest byte of SQLite's code is what happened, the others are details of it.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise InUseError(f"{path} is in use by another run: wait until it is done, or use another path (--out)") from error
+            raise InUseError(
+                f"{path} is in use by another run: wait until it is done, or use another path (--out)"
+            ) from error
         raise StudyError(
             f"{path} cannot be written ({error}): use another path (--out), in a folder that can be made and written to"
         ) from error
@@ -150,7 +172,10 @@ def read_histories(path: Path, problem: str) -> dict[str, list[History]]:
 def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
     """When each run on this file began, and its versions."""
     with closing(_opened_to_read(path)) as database:
-        return [(started, json.loads(versions)) for started, versions in database.execute("SELECT started, versions FROM sessions")]
+        return [
+            (started, json.loads(versions))
+            for started, versions in database.execute("SELECT started, versions FROM sessions")
+        ]
 
 
 def problems_in(path: Path) -> list[str]:
@@ -164,7 +189,11 @@ def methods_in(path: Path) -> dict[str, str]:
     """What the methods of the file's plans are, by name, as `Method.described` says it."""
     with closing(_opened_to_read(path)) as database:
         settings = dict(database.execute("SELECT name, value FROM settings ORDER BY name"))
-    return {name.removeprefix(METHOD): value for name, value in settings.items() if name.startswith(METHOD)}
+    return {
+        name.removeprefix(METHOD): value
+        for name, value in settings.items()
+        if name.startswith(METHOD)
+    }
 
 
 def _records(database: sqlite3.Connection) -> list[Record]:
@@ -174,13 +203,18 @@ def _records(database: sqlite3.Connection) -> list[Record]:
 def differing(setting: str, other: str) -> str:
     """The parameters of a setting that the other does not have; all of it, where it is no list of parameters."""
     others = BETWEEN_PARAMETERS.split(other)
-    return ", ".join(part for part in BETWEEN_PARAMETERS.split(setting) if part not in others).strip() or "without it"
+    return (
+        ", ".join(part for part in BETWEEN_PARAMETERS.split(setting) if part not in others).strip()
+        or "without it"
+    )
 
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
     """SQLite's own exclusive lock, on an empty database beside the file: portable, and gone when the process is."""
     with writing(path):
-        lock = sqlite3.connect(path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None)
+        lock = sqlite3.connect(
+            path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None
+        )
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except BaseException:
@@ -204,10 +238,14 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     try:
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, FORMAT):
-            raise StudyError(f"{path} was written in format {version} by another version of astralearn; this one knows {FORMAT}")
+            raise StudyError(
+                f"{path} was written in format {version} by another version of astralearn; this one knows {FORMAT}"
+            )
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(SCHEMA)
-    except sqlite3.OperationalError:  # a DatabaseError too, but one of the file's place, not of what is in it
+    except (
+        sqlite3.OperationalError
+    ):  # a DatabaseError too, but one of the file's place, not of what is in it
         raise
     except sqlite3.DatabaseError as error:
         raise StudyError(f"{path} is not a study file: {error}") from error
@@ -215,7 +253,9 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:
     """Leaves the file as it is. An empty study, where a run was killed before it had written anything."""
-    if not os.path.isfile(path):  # unlike Path.is_file, it takes a name that is too long, or hidden from us, for one that is not there
+    if not os.path.isfile(
+        path
+    ):  # unlike Path.is_file, it takes a name that is too long, or hidden from us, for one that is not there
         raise StudyError(f"no study file: {path}")
     try:
         database = _read_only(path)
@@ -223,7 +263,9 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
         raise StudyError(f"{path} cannot be read ({error})") from error
     except sqlite3.DatabaseError as error:
         raise StudyError(f"{path} is not a study file: {error}") from error
-    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {
+        name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
     if not tables:
         database.close()
         database = sqlite3.connect(":memory:")
@@ -240,7 +282,9 @@ def _read_only(path: Path) -> sqlite3.Connection:
     way = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     database = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
     try:
-        database.execute("SELECT name FROM sqlite_master LIMIT 1")  # it opens a file when it is first asked something
+        database.execute(
+            "SELECT name FROM sqlite_master LIMIT 1"
+        )  # it opens a file when it is first asked something
     except BaseException:
         database.close()
         raise

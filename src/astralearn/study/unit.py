@@ -21,7 +21,9 @@ from astralearn.study.splits import Split, seed_of
 HISTORY_POINTS = 250  # kept of each monitored series: enough for a figure, 1 kB a series
 # XGBoost says when and from where it raised: one error on many folds is to be one message.
 PASSING_DETAIL = re.compile(r"\[\d\d:\d\d:\d\d\] |Stack trace:.*", re.DOTALL)
-MOST_ENCODED = 4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB
+MOST_ENCODED = (
+    4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB
+)
 
 
 class Unit(NamedTuple):
@@ -33,7 +35,9 @@ class Unit(NamedTuple):
     seed: int
 
 
-def units(problem: Problem, method: Method, splits: Sequence[Split], *, seed: int, stack: int) -> list[Unit]:
+def units(
+    problem: Problem, method: Method, splits: Sequence[Split], *, seed: int, stack: int
+) -> list[Unit]:
     """The units of one problem and method: `stack` folds each where the method trains many in one call, otherwise one each.
 
     Where X has to be encoded, fewer: as many as MOST_ENCODED allows.
@@ -41,7 +45,10 @@ def units(problem: Problem, method: Method, splits: Sequence[Split], *, seed: in
     size = stack if method.stacks else 1
     if size > 1 and encoder_for(problem.X) is not None:
         size = max(1, min(size, MOST_ENCODED // (problem.rows * problem.features)))
-    return [Unit(problem, method, splits[start : start + size], seed) for start in range(0, len(splits), size)]
+    return [
+        Unit(problem, method, splits[start : start + size], seed)
+        for start in range(0, len(splits), size)
+    ]
 
 
 def run_unit(unit: Unit) -> list[Outcome]:
@@ -53,14 +60,22 @@ def run_unit(unit: Unit) -> list[Outcome]:
     first = unit.splits[0]
     estimator = seeded(unit.method.estimator, seed_of(unit.seed, first.repetition, first.fold))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # convergence and the like: hundreds of fits would bury the progress display
+        warnings.simplefilter(
+            "ignore"
+        )  # convergence and the like: hundreds of fits would bury the progress display
         try:
             return _fit_and_test(unit, estimator)
         except Exception as error:  # whatever a rival raises
-            if "KeyboardInterrupt" in str(error):  # met in a library's callback, which made an error of its own of it
+            if "KeyboardInterrupt" in str(
+                error
+            ):  # met in a library's callback, which made an error of its own of it
                 raise KeyboardInterrupt from None
             if len(unit.splits) > 1:
-                return [outcome for split in unit.splits for outcome in run_unit(unit._replace(splits=[split]))]
+                return [
+                    outcome
+                    for split in unit.splits
+                    for outcome in run_unit(unit._replace(splits=[split]))
+                ]
             return [Outcome(_missed(unit, first, error), {})]
 
 
@@ -68,23 +83,33 @@ def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
     X, y, splits = _as_numbers(unit)
     started = time.perf_counter()
     if unit.method.stacks:
-        roles = [(s.train, s.validation, s.test) if unit.method.validates else (s.learn, s.test) for s in splits]
+        roles = [
+            (s.train, s.validation, s.test) if unit.method.validates else (s.learn, s.test)
+            for s in splits
+        ]
         models = estimator.fit_many(X, y, roles, **_own_seeds(unit, estimator))
     else:
         (split,) = splits
         models = [estimator.fit(X[split.learn], y[split.learn])]
     seconds = (time.perf_counter() - started) / len(splits)
-    return [_tested(unit, model, X, y, split, seconds) for model, split in zip(models, splits, strict=True)]
+    return [
+        _tested(unit, model, X, y, split, seconds)
+        for model, split in zip(models, splits, strict=True)
+    ]
 
 
 def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
     """A seed for each fold of the stack, where `fit_many` takes them: otherwise all its folds start from the estimator's one seed."""
     if "random_states" not in inspect.signature(estimator.fit_many).parameters:
         return {}
-    return {"random_states": [seed_of(unit.seed, split.repetition, split.fold) for split in unit.splits]}
+    return {
+        "random_states": [seed_of(unit.seed, split.repetition, split.fold) for split in unit.splits]
+    }
 
 
-def _tested(unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split: Split, seconds: float) -> Outcome:
+def _tested(
+    unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split: Split, seconds: float
+) -> Outcome:
     truth = y[split.test]
     predicted = np.asarray(model.predict(X[split.test]))
     scores = how_positive(model, X[split.test])
@@ -108,13 +133,30 @@ def _tested(unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split:
 
 def _missed(unit: Unit, split: Split, error: Exception) -> Record:
     positives = int(unit.problem.y[split.test].sum())
-    message = " ".join(f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}".split())[:500]
+    message = " ".join(f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}".split())[
+        :500
+    ]
     place = _place(unit, split)
-    return Record(*place, len(split.test) - positives, 0, positives, 0, average_precision=None, fit_seconds=0.0, error=message)
+    return Record(
+        *place,
+        len(split.test) - positives,
+        0,
+        positives,
+        0,
+        average_precision=None,
+        fit_seconds=0.0,
+        error=message,
+    )
 
 
 def _place(unit: Unit, split: Split) -> tuple[str, str, int, int, int]:
-    return unit.problem.name, unit.method.name, split.repetition, split.fold, len(split.train) + len(split.validation)
+    return (
+        unit.problem.name,
+        unit.method.name,
+        split.repetition,
+        split.fold,
+        len(split.train) + len(split.validation),
+    )
 
 
 def how_positive(model: Any, X: NDArray[Any]) -> NDArray[Any] | None:
@@ -140,7 +182,9 @@ def _as_numbers(unit: Unit) -> tuple[NDArray[Any], NDArray[np.int8], list[Split]
     blocks, labels, splits, offset = [], [], [], 0
     for split in unit.splits:
         rows = np.concatenate([split.train, split.validation, split.test])
-        fitted = clone(encoder).fit(_taken(problem.X, split.train if unit.method.validates else split.learn))
+        fitted = clone(encoder).fit(
+            _taken(problem.X, split.train if unit.method.validates else split.learn)
+        )
         blocks.append(np.asarray(fitted.transform(_taken(problem.X, rows)), dtype=float))
         labels.append(problem.y[rows])
         splits.append(_consecutive(split, offset))
@@ -153,7 +197,9 @@ def _as_numbers(unit: Unit) -> tuple[NDArray[Any], NDArray[np.int8], list[Split]
 def _consecutive(split: Split, offset: int) -> Split:
     """The same roles for rows laid out as train, validation, test from `offset` on."""
     ends = offset + np.cumsum([0, len(split.train), len(split.validation), len(split.test)])
-    return split._replace(train=np.arange(*ends[0:2]), validation=np.arange(*ends[1:3]), test=np.arange(*ends[2:4]))
+    return split._replace(
+        train=np.arange(*ends[0:2]), validation=np.arange(*ends[1:3]), test=np.arange(*ends[2:4])
+    )
 
 
 def _taken(X: Any, rows: Rows) -> Any:
@@ -165,6 +211,10 @@ def _thinned(history: Any) -> History:
     if not history or "epoch" not in history:
         return {}
     length = len(history["epoch"])
-    series = {name: np.asarray(values, dtype=np.float32) for name, values in history.items() if np.shape(values) == (length,)}
+    series = {
+        name: np.asarray(values, dtype=np.float32)
+        for name, values in history.items()
+        if np.shape(values) == (length,)
+    }
     kept = np.unique(np.linspace(0, length - 1, min(length, HISTORY_POINTS)).round().astype(int))
     return {name: values[kept] for name, values in series.items()}

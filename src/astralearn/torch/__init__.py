@@ -7,11 +7,22 @@ exact over micro-batches and ranks. Formulas are those of `astralearn.core`; thi
 try:
     import torch as _torch  # noqa: F401
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(f"astralearn.torch needs PyTorch ({error}): pip install 'astralearn[torch]'", name=error.name) from None
+    raise ModuleNotFoundError(
+        f"astralearn.torch needs PyTorch ({error}): pip install 'astralearn[torch]'",
+        name=error.name,
+    ) from None
 
 from astralearn.torch.full_batch import full_batch_backward
 from astralearn.torch.layer import ASTra
-from astralearn.torch.losses import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss, SummedLossModule
+from astralearn.torch.losses import (
+    BalancedAccuracyLoss,
+    BCELoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    SummedLossModule,
+)
 from astralearn.torch.monitor import SoftConfusionMonitor
 from astralearn.torch.sampler import StratifiedBatchSampler
 from astralearn.torch.slope_rate import SlopeRate, parameter_groups

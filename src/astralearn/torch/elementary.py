@@ -20,7 +20,18 @@ from torch import nn
 
 from astralearn.core import elementary
 
-__all__ = ["HAS_AVX512", "by_bits", "eager", "exp_into", "expm1", "log1p", "namespace", "portable", "swift", "swift_losses"]
+__all__ = [
+    "HAS_AVX512",
+    "by_bits",
+    "eager",
+    "exp_into",
+    "expm1",
+    "log1p",
+    "namespace",
+    "portable",
+    "swift",
+    "swift_losses",
+]
 
 # What is quick in eager PyTorch depends on what it was compiled for. With AVX-512 its tanh takes a third of the time of its expm1; with
 # AVX2 half as long again, and exp2 half of exp.
@@ -92,7 +103,9 @@ def _horner(x: torch.Tensor, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-def _power_of_e(v: torch.Tensor, per_log_2: float, of_half: tuple[float, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+def _power_of_e(
+    v: torch.Tensor, per_log_2: float, of_half: tuple[float, ...]
+) -> tuple[torch.Tensor, torch.Tensor]:
     """2^n and 2^f − 1 of 2^{n+f}, n + f = 2 · v · per_log_2 ≤ 0 and |f| ≤ ½; 2^n is 0 below n = −126.
 
     of_half: coefficients of (2^f − 1)/h at h = f/2. Halves of n and f, lest v log₂e overflow. Added to a number of up to a million,
@@ -124,7 +137,9 @@ def _exp_minus_abs(x: torch.Tensor) -> torch.Tensor:
 
 
 def _exp_of(v: torch.Tensor, per_log_2: float) -> torch.Tensor:
-    whole, part = _power_of_e(v, per_log_2, (1.38629429, 0.960894054, 0.444040018, 0.154659926, 0.0426673071))
+    whole, part = _power_of_e(
+        v, per_log_2, (1.38629429, 0.960894054, 0.444040018, 0.154659926, 0.0426673071)
+    )
     return whole + whole * part
 
 
@@ -135,7 +150,19 @@ def _log_of_normal(u: torch.Tensor) -> torch.Tensor:
     e_ln_2 = (bits - of_m).to(torch.float32) * 8.262958294867817e-08  # 2⁻²³ ln 2
     r = of_m.view(torch.float32) - 1.0
     # (ln(1 + r) − r)/r², to 4e-7 of what is at most a fifth of the logarithm
-    rest = _polynomial(r, (-0.49999998, 0.33333674, -0.2500093, 0.19971637, -0.16594857, 0.14847162, -0.14112906, 0.08687481))
+    rest = _polynomial(
+        r,
+        (
+            -0.49999998,
+            0.33333674,
+            -0.2500093,
+            0.19971637,
+            -0.16594857,
+            0.14847162,
+            -0.14112906,
+            0.08687481,
+        ),
+    )
     return e_ln_2 + (r + r * r * rest)
 
 
@@ -153,7 +180,19 @@ def _at_most(x: torch.Tensor, bound: torch.Tensor) -> torch.Tensor:
 def _softplus_of(x: torch.Tensor, q: torch.Tensor, squarable: torch.Tensor) -> torch.Tensor:
     """ln(1 + e^x), from q = e^{−|x|}, and from a q whose square is a normal number."""
     # ln(1 + q)/q for q ≤ 1, to 2e-7
-    rest = _polynomial(squarable, (0.99999978, -0.49997126, 0.33271187, -0.2447047, 0.17675493, -0.1066779, 0.04337085, -0.0083365))
+    rest = _polynomial(
+        squarable,
+        (
+            0.99999978,
+            -0.49997126,
+            0.33271187,
+            -0.2447047,
+            0.17675493,
+            -0.1066779,
+            0.04337085,
+            -0.0083365,
+        ),
+    )
     return torch.relu(x) + q * rest
 
 
@@ -179,9 +218,14 @@ def _sigmoid(x: torch.Tensor) -> torch.Tensor:
 
 # For `core.warp`, which has bounded what it asks for, and for the losses, which ask for exponentials of v ≤ 0 alone.
 swift = SimpleNamespace(
-    one_minus_exp_minus=_one_minus_exp_minus, log=_log_of_normal, minimum=_at_most, softplus_and_sigmoid=_softplus_and_sigmoid
+    one_minus_exp_minus=_one_minus_exp_minus,
+    log=_log_of_normal,
+    minimum=_at_most,
+    softplus_and_sigmoid=_softplus_and_sigmoid,
 )
-swift_losses = SimpleNamespace(**{**vars(eager), "exp": _exp_below_zero, "sigmoid": _sigmoid, "softplus": _softplus})
+swift_losses = SimpleNamespace(
+    **{**vars(eager), "exp": _exp_below_zero, "sigmoid": _sigmoid, "softplus": _softplus}
+)
 
 
 def by_bits(x: torch.Tensor) -> bool:

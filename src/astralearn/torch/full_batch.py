@@ -40,18 +40,29 @@ def full_batch_backward(
     """
     if not isinstance(loss, SummedLossModule):
         hint = ": use astralearn.torch.BCELoss()" if isinstance(loss, nn.BCEWithLogitsLoss) else ""
-        raise TypeError(f"loss must be one of astralearn.torch's, which adds up over micro-batches; found {type(loss).__name__}{hint}")
+        raise TypeError(
+            f"loss must be one of astralearn.torch's, which adds up over micro-batches; found {type(loss).__name__}{hint}"
+        )
     if loss.running is not None:
-        raise ValueError("full_batch_backward is exact, a loss with running sums is not: use GMNLoss() without `running`")
-    if isinstance(batches, Iterator):  # asking iter() instead would make a DataLoader draw random numbers
-        raise TypeError("full_batch_backward goes through the batches twice: pass a list or a DataLoader, not an iterator or generator")
+        raise ValueError(
+            "full_batch_backward is exact, a loss with running sums is not: use GMNLoss() without `running`"
+        )
+    if isinstance(
+        batches, Iterator
+    ):  # asking iter() instead would make a DataLoader draw random numbers
+        raise TypeError(
+            "full_batch_backward goes through the batches twice: pass a list or a DataLoader, not an iterator or generator"
+        )
     look = forward or _logits_and_labels
     rewind = _rewinder(batches)
     with torch.no_grad(), _buffers_restored(model):
         total = _total(loss, (loss.prepared(*look(model, batch)) for batch in batches))
     scale = 1.0
     if loss.process_group is not None:
-        total, scale = gather_sums(loss.name, total, loss.process_group), float(world_size(loss.process_group))
+        total, scale = (
+            gather_sums(loss.name, total, loss.process_group),
+            float(world_size(loss.process_group)),
+        )
     losses: Tensor = SUMMED[loss.name].value(total, xp=eager)
     each = torch.full_like(losses, scale / losses.numel())
     rewind()
@@ -60,21 +71,32 @@ def full_batch_backward(
             g, y, weight = loss.prepared(*look(model, batch))
             with torch.no_grad():
                 _, looks = examined(loss.name, g, y, weight, loss.axis(g))
-                factors = [((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype)) for of_0, of_1 in factors_of(loss.name, looks, total)]
-                gradient = gradient_of([look.row for look in looks], [look.slopes for look in looks], factors, y)
+                factors = [
+                    ((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype))
+                    for of_0, of_1 in factors_of(loss.name, looks, total)
+                ]
+                gradient = gradient_of(
+                    [look.row for look in looks], [look.slopes for look in looks], factors, y
+                )
             g.backward(gradient.to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(g.dtype)
 
 
 def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
     if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
-        found = f"a {type(batch).__name__}" + (f" of {len(batch)}" if isinstance(batch, (tuple, list)) else "")
-        raise TypeError(f"a batch must be (inputs, target) or (inputs, target, sample_weight), unless `forward` is given; found {found}")
+        found = f"a {type(batch).__name__}" + (
+            f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
+        )
+        raise TypeError(
+            f"a batch must be (inputs, target) or (inputs, target, sample_weight), unless `forward` is given; found {found}"
+        )
     inputs, *labels = batch
     return model(inputs), *labels
 
 
-def _total(loss: SummedLossModule, prepared: Iterable[tuple[Tensor, Tensor, Tensor | None]]) -> Sums:
+def _total(
+    loss: SummedLossModule, prepared: Iterable[tuple[Tensor, Tensor, Tensor | None]]
+) -> Sums:
     """The sums of all micro-batches, added in float64: thousands of float32 additions would show."""
     total: Sums | None = None
     for g, y, weight in prepared:
@@ -114,9 +136,16 @@ def _buffers_restored(model: nn.Module) -> Iterator[None]:
 
 def _rewinder(batches: Iterable[Any]) -> Callable[[], None]:
     """Goes back, when called, to the random numbers, generators and epochs of now."""
-    cpu, cuda = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    cpu, cuda = (
+        torch.get_rng_state(),
+        torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    )
     sources = list(_loader_and_samplers(batches))
-    generators = [source.generator for source in sources if isinstance(getattr(source, "generator", None), torch.Generator)]
+    generators = [
+        source.generator
+        for source in sources
+        if isinstance(getattr(source, "generator", None), torch.Generator)
+    ]
     states = [generator.get_state() for generator in generators]
     epochs = [(source, source.epoch) for source in sources if hasattr(source, "epoch")]
 

@@ -17,16 +17,28 @@ def check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) ->
     if not logits.is_floating_point():
         raise TypeError(f"logits must be floating point; found {logits.dtype}")
     if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(f"target must be a real tensor; found {getattr(target, 'dtype', type(target).__name__)}")
+        raise TypeError(
+            f"target must be a real tensor; found {getattr(target, 'dtype', type(target).__name__)}"
+        )
     if target.shape != logits.shape:
-        hint = " (use logits.squeeze(-1) or target.unsqueeze(-1))" if target.numel() == logits.numel() else ""
-        raise ValueError(f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}")
+        hint = (
+            " (use logits.squeeze(-1) or target.unsqueeze(-1))"
+            if target.numel() == logits.numel()
+            else ""
+        )
+        raise ValueError(
+            f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}"
+        )
     if sample_weight is not None and not isinstance(sample_weight, Tensor):
         raise TypeError(f"sample_weight must be a tensor; found {type(sample_weight).__name__}")
     if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
-        raise ValueError(f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}")
+        raise ValueError(
+            f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}"
+        )
     if sample_weight is not None and sample_weight.requires_grad and torch.is_grad_enabled():
-        raise ValueError("sample_weight gets no gradient; found one that requires it: pass sample_weight.detach()")
+        raise ValueError(
+            "sample_weight gets no gradient; found one that requires it: pass sample_weight.detach()"
+        )
 
 
 def known_labels(
@@ -37,7 +49,9 @@ def known_labels(
     missing = None if ignore_index is None else target == ignore_index
     y = target.to(g.dtype)
     weight = None if sample_weight is None else sample_weight.to(g.dtype)
-    if torch.compiler.is_compiling():  # values are unknown: take every label for possibly missing, which costs nothing once fused
+    if (
+        torch.compiler.is_compiling()
+    ):  # values are unknown: take every label for possibly missing, which costs nothing once fused
         if missing is None and not target.is_floating_point():
             return g, y, weight
         if missing is None and by_bits(y):
@@ -57,11 +71,17 @@ def known_labels(
 
 
 def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
-    return len(shape) <= len(to) and all(mine in (1, theirs) for mine, theirs in zip(shape[::-1], to[::-1], strict=False))
+    return len(shape) <= len(to) and all(
+        mine in (1, theirs) for mine, theirs in zip(shape[::-1], to[::-1], strict=False)
+    )
 
 
 def _check_weight(weight: Tensor | None) -> None:
-    if weight is not None and not weight.is_meta and not bool((torch.isfinite(weight) & (weight >= 0)).all()):
+    if (
+        weight is not None
+        and not weight.is_meta
+        and not bool((torch.isfinite(weight) & (weight >= 0)).all())
+    ):
         raise ValueError("sample_weight must be finite and at least 0")
 
 
@@ -70,11 +90,16 @@ def _all_labels(y: Tensor) -> bool:
     if y.numel() == 0 or y.is_meta:
         return True
     y = y.reshape(-1) if y.ndim == 0 else y
-    extremes = (torch.aminmax(torch.addcmul(part, part, part, value=-1)) for part in (y[row] for row in blocks(y)))
+    extremes = (
+        torch.aminmax(torch.addcmul(part, part, part, value=-1))
+        for part in (y[row] for row in blocks(y))
+    )
     return all((low.abs() + high.abs()).item() == 0 for low, high in extremes)
 
 
-def _without(absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def _without(
+    absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """The same with label 0 and weight 0 where the label is missing, and logit 0, lest a NaN there spread.
 
     absent: as in `_blanked`.
@@ -87,7 +112,9 @@ def _without(absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None) -> tup
 def _blanked(absent: Tensor, values: Tensor) -> Tensor:
     """The values, 0 where absent: a mask, or of float32 the bits that are to be kept."""
     if absent.dtype == torch.bool:
-        return torch.where(absent, torch.zeros((), dtype=values.dtype, device=values.device), values)
+        return torch.where(
+            absent, torch.zeros((), dtype=values.dtype, device=values.device), values
+        )
     return (values.view(torch.int32) & absent).view(torch.float32)
 
 

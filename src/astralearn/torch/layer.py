@@ -18,7 +18,16 @@ from astralearn.core import (
     threshold,
 )
 from astralearn.core.curve import starting_slope
-from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp, warp_at
+from astralearn.core.warp import (
+    HIGHEST,
+    LOWEST,
+    OfSlope,
+    of_slope,
+    slope_derivative,
+    softplus_and_sigmoid,
+    warp,
+    warp_at,
+)
 from astralearn.torch.blocks import blocks
 from astralearn.torch.elementary import HAS_AVX512, eager, exp_into, namespace, portable, swift
 
@@ -133,7 +142,9 @@ class _Warp(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
         (weight,) = gradients
         x, b, dx, rest = ctx.saved_tensors
-        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
+        if (
+            torch.is_grad_enabled() and not torch.compiler.is_compiling()
+        ):  # create_graph=True: to be differentiated once more
             in_x = weight * rebalanced_logit_dx(x, b, xp=eager)
             return in_x, (weight * rebalanced_logit_db(x, b, xp=eager)).sum_to_size(b.shape)
         in_x = weight * dx
@@ -157,7 +168,9 @@ def _eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     return whole
 
 
-def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, highest: Tensor, share: Tensor) -> None:
+def _warp_into(
+    g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, highest: Tensor, share: Tensor
+) -> None:
     """`core.warp` written to its three results, in as few passes as there are: every operation is one.
 
     The bounds far from 0 take four, which a block without such logits is spared. ŷ is needed to its last digits where it is next to 0. With
@@ -167,7 +180,9 @@ def _warp_into(g: Tensor, dx: Tensor, lag: Tensor, x: Tensor, shared: OfSlope, h
     parts = 2.0 if HAS_AVX512 else 1.0
     t = torch.mul(x, shared.b, out=g).add_(shared.log_b)
     low, high = (end.item() for end in torch.aminmax(t))
-    is_far = not (low >= LOWEST and high <= HIGHEST)  # or one is NaN, and those beside it may be far
+    is_far = not (
+        low >= LOWEST and high <= HIGHEST
+    )  # or one is NaN, and those beside it may be far
     if is_far:
         torch.sub(t, shared.log_b + shared.origin, out=highest)
         odds = exp_into(dx, torch.clamp(t, LOWEST, HIGHEST, out=dx))
@@ -207,7 +222,11 @@ def _compiled_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     of four transcendental functions, presumably too long for a CPU to overlap: the whole step took 4.7 ms where two loops took 4.2.
     """
     is_single = x.dtype == torch.float32
-    xp, pair = (swift, swift.softplus_and_sigmoid) if is_single else (portable, partial(softplus_and_sigmoid, xp=portable))
+    xp, pair = (
+        (swift, swift.softplus_and_sigmoid)
+        if is_single
+        else (portable, partial(softplus_and_sigmoid, xp=portable))
+    )
     shared = OfSlope(*torch.stack(of_slope(b, xp=portable)).unbind(0))
     bx = shared.b * x
     softplus_t, sigmoid_t = torch.stack(pair(bx + shared.log_b)).unbind(0)

@@ -67,7 +67,9 @@ class SummedLossModule(nn.Module):
         # (number of sums + 1, …): the decayed sums, and how many batches they amount to. Lazily shaped, hence None.
         self.register_buffer("kept", None)
 
-    def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None
+    ) -> Tensor:
         g, y, weight = self.prepared(logits, target, sample_weight)
         history = Memory(self) if self.running and self.training else None
         losses: Tensor = _Summed.apply(  # type: ignore[no-untyped-call]
@@ -88,21 +90,39 @@ class SummedLossModule(nn.Module):
         if not self.per_output:
             return tuple(range(g.ndim))
         if g.ndim < 2:
-            raise ValueError(f"per_output wants logits of shape (N, C) or (N, C, …); found {tuple(g.shape)}")
+            raise ValueError(
+                f"per_output wants logits of shape (N, C) or (N, C, …); found {tuple(g.shape)}"
+            )
         return (0, *range(2, g.ndim))
 
-    def prepared(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor | None]:
+    def prepared(
+        self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Logits, labels and weights of one dtype, checked, missing labels turned into 0 with weight 0."""
         check_kinds(logits, target, sample_weight)
         if logits.numel() == 0 and self.process_group is None:
-            raise ValueError(f"logits must hold at least one value, unless process_group is given; found shape {tuple(logits.shape)}")
+            raise ValueError(
+                f"logits must hold at least one value, unless process_group is given; found shape {tuple(logits.shape)}"
+            )
         return known_labels(logits, target, sample_weight, self.ignore_index)
 
     def extra_repr(self) -> str:
-        settings = {"per_output": False, "reduction": "mean", "ignore_index": None, "process_group": None, "running": None}
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name, default in settings.items() if getattr(self, name) != default)
+        settings = {
+            "per_output": False,
+            "reduction": "mean",
+            "ignore_index": None,
+            "process_group": None,
+            "running": None,
+        }
+        return ", ".join(
+            f"{name}={getattr(self, name)!r}"
+            for name, default in settings.items()
+            if getattr(self, name) != default
+        )
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *arguments: Any
+    ) -> None:
         # A buffer without a shape yet takes that of the saved one.
         self.kept = state_dict.get(prefix + "kept")
         if self.kept is not None:
@@ -204,7 +224,13 @@ class _Summed(torch.autograd.Function):
         if ctx.is_signed:
             slopes = [signed(slopes[0], y)]  # which tell the classes without labels
         ctx.rows = [look.row for look in looks]
-        ctx.save_for_backward(g, y, weight, *slopes, *(scale * factor for pair in factors_of(name, looks, total) for factor in pair))
+        ctx.save_for_backward(
+            g,
+            y,
+            weight,
+            *slopes,
+            *(scale * factor for pair in factors_of(name, looks, total) for factor in pair),
+        )
         value: Tensor = SUMMED[name].value(total, xp=eager)
         return value
 
@@ -212,16 +238,25 @@ class _Summed(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (of_loss,) = gradients
         g, y, weight, *kept = ctx.saved_tensors
-        slopes, factors = kept[: len(ctx.rows)], [of_loss * factor for factor in kept[len(ctx.rows) :]]
+        slopes, factors = (
+            kept[: len(ctx.rows)],
+            [of_loss * factor for factor in kept[len(ctx.rows) :]],
+        )
         if ctx.is_signed:
             of_negatives, of_positives = factors
             in_g = torch.relu(slopes[0]) * of_negatives + torch.relu(-slopes[0]) * of_positives
-        elif torch.is_grad_enabled() and not torch.compiler.is_compiling():  # create_graph=True: to be differentiated once more
+        elif (
+            torch.is_grad_enabled() and not torch.compiler.is_compiling()
+        ):  # create_graph=True: to be differentiated once more
             if not ctx.is_plain:
-                raise NotImplementedError("a loss with process_group or running sums can be differentiated only once")
+                raise NotImplementedError(
+                    "a loss with process_group or running sums can be differentiated only once"
+                )
             in_g = of_loss * LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
         else:
-            in_g = gradient_of(ctx.rows, slopes, list(zip(factors[::2], factors[1::2], strict=True)), y)
+            in_g = gradient_of(
+                ctx.rows, slopes, list(zip(factors[::2], factors[1::2], strict=True)), y
+            )
         return in_g, None, None, None, None, None, None
 
 
@@ -233,7 +268,9 @@ class Look(NamedTuple):
     slopes: Tensor
 
 
-def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, list[Look]]:
+def examined(
+    name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
+) -> tuple[Sums, list[Look]]:
     """The batch's sums, and its blocks as they were examined."""
     if g.numel() == 0:
         return _sums_of_nothing(name, g, axis), []
@@ -248,14 +285,20 @@ def examined(name: str, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple
         weight = None if weight is None else weight.expand_as(g)
         parts = [(g[row], y[row], None if weight is None else weight[row]) for row in rows]
     if name == "bce":
-        sums_of_parts, slopes_of_parts = zip(*(_bce_examined(*part, axis) for part in parts), strict=True)
+        sums_of_parts, slopes_of_parts = zip(
+            *(_bce_examined(*part, axis) for part in parts), strict=True
+        )
         total = reduce(partial(add_sums, xp=eager), sums_of_parts)
-        return total, [Look(row, total, slopes) for row, slopes in zip(rows, slopes_of_parts, strict=True)]  # their own do not count
+        return total, [
+            Look(row, total, slopes) for row, slopes in zip(rows, slopes_of_parts, strict=True)
+        ]  # their own do not count
     total, looks = examine_known(name, parts, axis=axis, xp=eager)
     return total, [Look(row, *look) for row, look in zip(rows, looks, strict=True)]
 
 
-def _bce_examined(g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]) -> tuple[Sums, Tensor]:
+def _bce_examined(
+    g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
+) -> tuple[Sums, Tensor]:
     """`core.sums.bce_examine` in as few passes as there are: ln(1 + e^m) is ln(1 + e^{−|m|}) + max(m, 0), and |m| is |g|."""
 
     def total(values: Tensor) -> Tensor:
@@ -264,7 +307,11 @@ def _bce_examined(g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, 
     m = torch.rsub(y, 1.0, alpha=2.0).mul_(g)
     rest = torch.abs(g)
     entropy = total(exp_into(rest, rest, -1.0).log1p_()) + total(torch.clamp(m, min=0.0, out=rest))
-    all_weight = torch.full_like(entropy, g.numel() / entropy.numel()) if weight is None else total(rest.fill_(1.0))
+    all_weight = (
+        torch.full_like(entropy, g.numel() / entropy.numel())
+        if weight is None
+        else total(rest.fill_(1.0))
+    )
     slopes = m.sigmoid_()
     return (entropy, all_weight), slopes if weight is None else slopes.mul_(weight)
 
@@ -273,10 +320,15 @@ def factors_of(name: str, looks: list[Look], total: Sums) -> list[tuple[Tensor, 
     """From the slopes of each block, or of all where they share their sums, to the gradient of everything joined: for its negatives and for
     its positives."""
     own = [look.sums for look in looks]
-    return [SUMMED[name].factors(sums, total, xp=eager) for sums in (own[:1] if all(sums is own[0] for sums in own) else own)]
+    return [
+        SUMMED[name].factors(sums, total, xp=eager)
+        for sums in (own[:1] if all(sums is own[0] for sums in own) else own)
+    ]
 
 
-def gradient_of(rows: list[slice], slopes: list[Tensor], factors: list[tuple[Tensor, Tensor]], y: Tensor) -> Tensor:
+def gradient_of(
+    rows: list[slice], slopes: list[Tensor], factors: list[tuple[Tensor, Tensor]], y: Tensor
+) -> Tensor:
     """The gradient at the logits that were looked at, block by block."""
     if not rows:
         return torch.zeros_like(y)
@@ -287,15 +339,21 @@ def gradient_of(rows: list[slice], slopes: list[Tensor], factors: list[tuple[Ten
     if len(factors) == 1:
         factors = factors * len(rows)
     for row, slope, of in zip(rows, slopes, factors, strict=True):
-        _by_label(*of, y[row], out=whole[row]).mul_(slope)  # `gradient` in place, and in three passes instead of five
+        _by_label(*of, y[row], out=whole[row]).mul_(
+            slope
+        )  # `gradient` in place, and in three passes instead of five
     return whole
 
 
 def _by_label(of_negatives: Tensor, of_positives: Tensor, y: Tensor, out: Tensor) -> Tensor:
     """Of two numbers (or as many for each output) the first where y is 0, the second where it is 1."""
-    if bool((of_negatives.abs() <= of_positives.abs()).all()):  # then their difference loses nothing of either
+    if bool(
+        (of_negatives.abs() <= of_positives.abs()).all()
+    ):  # then their difference loses nothing of either
         return torch.mul(y, of_positives - of_negatives, out=out).add_(of_negatives)
-    return torch.lerp(of_negatives, of_positives, y, out=out)  # which PyTorch does not vectorise for numbers
+    return torch.lerp(
+        of_negatives, of_positives, y, out=out
+    )  # which PyTorch does not vectorise for numbers
 
 
 def _sums_of_nothing(name: str, g: Tensor, axis: tuple[int, ...]) -> Sums:
@@ -308,7 +366,9 @@ def _sums_of_nothing(name: str, g: Tensor, axis: tuple[int, ...]) -> Sums:
 
 def _no_memory(name: str, of: Tensor) -> Tensor:
     """What `kept` starts from, for sums of that shape: those of nothing, which amount to no batch."""
-    return torch.stack([*_sums_of_nothing(name, of, axis=(0,)), torch.zeros_like(of)])  # dimension 0 is always summed over
+    return torch.stack(
+        [*_sums_of_nothing(name, of, axis=(0,)), torch.zeros_like(of)]
+    )  # dimension 0 is always summed over
 
 
 def _decayed(name: str, sums: Sums, decay: float) -> Sums:
@@ -319,7 +379,13 @@ def _decayed(name: str, sums: Sums, decay: float) -> Sums:
     if name in ("gmn", "root_gmn"):
         of_1, of_0, m1, m0, *depths = sums
         left_of_1, left_of_0 = _left(m1, decay), _left(m0, decay)
-        return _part(name, of_1, m1, left_of_1), _part(name, of_0, m0, left_of_0), m1 * left_of_1, m0 * left_of_0, *depths
+        return (
+            _part(name, of_1, m1, left_of_1),
+            _part(name, of_0, m0, left_of_0),
+            m1 * left_of_1,
+            m0 * left_of_0,
+            *depths,
+        )
     tn, fp, fn, tp = sums
     left_of_0, left_of_1 = _left(tn + fp, decay), _left(fn + tp, decay)
     return tn * left_of_0, fp * left_of_0, fn * left_of_1, tp * left_of_1
@@ -337,4 +403,6 @@ def _part(name: str, of_class: Tensor, total: Tensor, left: Tensor) -> Tensor:
     """
     if name == "root_gmn":
         return of_class * left
-    return (of_class - torch.log(at_least(total, TINY, eager))) + torch.log(at_least(total * left, TINY, eager))
+    return (of_class - torch.log(at_least(total, TINY, eager))) + torch.log(
+        at_least(total * left, TINY, eager)
+    )

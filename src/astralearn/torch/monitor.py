@@ -64,7 +64,9 @@ class SoftConfusionMonitor(_Metric):
     @torch.no_grad()
     def update(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
         """Counts a batch of (rebalanced) logits."""
-        if logits.numel() == 0 and logits.shape == target.shape:  # a rank that has run out of examples
+        if (
+            logits.numel() == 0 and logits.shape == target.shape
+        ):  # a rank that has run out of examples
             return
         g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
         self.counts += torch.stack(list(soft_confusion(g, y, weight, xp=eager))).to(self.counts)
@@ -72,7 +74,9 @@ class SoftConfusionMonitor(_Metric):
     def compute(self) -> dict[str, Tensor]:
         """fnr, fpr, e_ratio, g_mean, mcc of everything counted since the last reset, over all ranks."""
         # torchmetrics has added up the ranks' counts for this call, unless told not to.
-        confusion = SoftConfusion(*self.counts.unbind(0)) if self.is_torchmetric else self.confusion()
+        confusion = (
+            SoftConfusion(*self.counts.unbind(0)) if self.is_torchmetric else self.confusion()
+        )
         return {name: getattr(confusion, name) for name in READINGS}
 
     def confusion(self) -> SoftConfusion:
@@ -83,7 +87,9 @@ class SoftConfusionMonitor(_Metric):
         """As `compute` sees them: of this rank alone with torchmetrics' sync_on_compute=False."""
         if self.is_torchmetric:
             is_to_sync = self.sync_on_compute and not self._is_synced
-            with self.sync_context(dist_sync_fn=self.dist_sync_fn, should_sync=is_to_sync, should_unsync=is_to_sync):
+            with self.sync_context(
+                dist_sync_fn=self.dist_sync_fn, should_sync=is_to_sync, should_unsync=is_to_sync
+            ):
                 return self.counts
         counts = self.counts.clone()
         if is_distributed():
@@ -107,10 +113,15 @@ class SoftConfusionMonitor(_Metric):
             self.counts.zero_()
 
         @torch.no_grad()
-        def forward(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> dict[str, Tensor]:
+        def forward(
+            self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None
+        ) -> dict[str, Tensor]:
             """Counts a batch and returns its own readings; an empty batch's are those of nothing."""
             if logits.numel() == 0 and logits.shape == target.shape:
-                return {name: getattr(SoftConfusion(*torch.zeros_like(self.counts)), name) for name in READINGS}
+                return {
+                    name: getattr(SoftConfusion(*torch.zeros_like(self.counts)), name)
+                    for name in READINGS
+                }
             g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
             batch = soft_confusion(g, y, weight, xp=eager)
             self.counts += torch.stack(list(batch)).to(self.counts)

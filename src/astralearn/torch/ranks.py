@@ -21,7 +21,9 @@ def is_distributed() -> bool:
 def group_of(process_group: ProcessGroup | bool) -> ProcessGroup | None:
     """What torch.distributed calls the group: None is its default one, which `True` stands for."""
     if not is_distributed():
-        raise RuntimeError("process_group needs torch.distributed.init_process_group first (torchrun prepares its environment)")
+        raise RuntimeError(
+            "process_group needs torch.distributed.init_process_group first (torchrun prepares its environment)"
+        )
     return None if isinstance(process_group, bool) else process_group
 
 
@@ -36,4 +38,6 @@ def gather_sums(name: str, sums: Sums, process_group: ProcessGroup | bool) -> Su
     mine = torch.stack(sums).contiguous()
     everyone = [torch.empty_like(mine) for _ in range(world_size(process_group))]
     dist.all_gather(everyone, mine, group=group_of(process_group))
-    return functools.reduce(functools.partial(SUMMED[name].add, xp=eager), (tuple(part.unbind(0)) for part in everyone))
+    return functools.reduce(
+        functools.partial(SUMMED[name].add, xp=eager), (tuple(part.unbind(0)) for part in everyone)
+    )

@@ -44,15 +44,23 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         self.positives = torch.nonzero(y == 1).reshape(-1)
         self.negatives = torch.nonzero(y == 0).reshape(-1)
         if not len(self.positives) or not len(self.negatives):
-            raise ValueError(f"labels must hold both classes; found {len(self.positives)} positives and {len(self.negatives)} negatives")
+            raise ValueError(
+                f"labels must hold both classes; found {len(self.positives)} positives and {len(self.negatives)} negatives"
+            )
         if positives_per_batch is None:
-            positives_per_batch = max(1, min(batch_size - 1, round(batch_size * len(self.positives) / len(y))))
+            positives_per_batch = max(
+                1, min(batch_size - 1, round(batch_size * len(self.positives) / len(y)))
+            )
         self.positives_per_batch = positives_per_batch
         if not 1 <= self.positives_per_batch < batch_size:
-            raise ValueError(f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}")
+            raise ValueError(
+                f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}"
+            )
         self._num_replicas, self._rank = num_replicas, rank
         if not 0 <= self.rank < self.num_replicas:
-            raise ValueError(f"rank must be in [0, num_replicas); found {self.rank} of {self.num_replicas}")
+            raise ValueError(
+                f"rank must be in [0, num_replicas); found {self.rank} of {self.num_replicas}"
+            )
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.seed = seed
@@ -82,7 +90,9 @@ class StratifiedBatchSampler(Sampler[list[int]]):
 
     def __len__(self) -> int:
         """Batches on each rank."""
-        negatives, rest = divmod(len(self.negatives), self.num_replicas * (self.batch_size - self.positives_per_batch))
+        negatives, rest = divmod(
+            len(self.negatives), self.num_replicas * (self.batch_size - self.positives_per_batch)
+        )
         # An incomplete round is kept if every rank gets something of it.
         return negatives + int(not self.drop_last and rest >= self.num_replicas)
 
@@ -90,12 +100,18 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         generator = torch.Generator().manual_seed(self.seed + 1_000_003 * self.epoch)
         self.epoch += 1
         negatives = self.negatives[torch.randperm(len(self.negatives), generator=generator)]
-        positives = _dealt(self.positives, len(self) * self.num_replicas * self.positives_per_batch, generator)
+        positives = _dealt(
+            self.positives, len(self) * self.num_replicas * self.positives_per_batch, generator
+        )
         per_round = self.num_replicas * (self.batch_size - self.positives_per_batch)
         for number in range(len(self)):
             dealt = number * self.num_replicas + self.rank
-            of_0 = torch.tensor_split(negatives[number * per_round : (number + 1) * per_round], self.num_replicas)[self.rank]
-            of_1 = positives[dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch]
+            of_0 = torch.tensor_split(
+                negatives[number * per_round : (number + 1) * per_round], self.num_replicas
+            )[self.rank]
+            of_1 = positives[
+                dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch
+            ]
             yield torch.cat([of_1, of_0]).tolist()
 
 
@@ -109,17 +125,23 @@ def _one_per_example(labels: object) -> Tensor:
     # A copy, since pandas gives arrays that torch may not write to.
     y = labels if isinstance(labels, Tensor) else torch.from_numpy(_numbers(np.array(labels)))
     if y.ndim == 0 or y.numel() != len(y):
-        raise ValueError(f"labels must be one per example; found shape {tuple(y.shape)}: for several outputs pass e.g. labels.any(1)")
+        raise ValueError(
+            f"labels must be one per example; found shape {tuple(y.shape)}: for several outputs pass e.g. labels.any(1)"
+        )
     return y.reshape(-1)
 
 
 def _numbers(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind not in "biuf":
-        raise ValueError(f"labels must be 0 or 1; found {labels.dtype} such as {labels.ravel()[:1].tolist()}: pass e.g. labels == 'fraud'")
+        raise ValueError(
+            f"labels must be 0 or 1; found {labels.dtype} such as {labels.ravel()[:1].tolist()}: pass e.g. labels == 'fraud'"
+        )
     return labels
 
 
 def _dealt(positives: Tensor, how_many: int, generator: torch.Generator) -> Tensor:
     """Shuffled packs of all positives, one after the other."""
     packs = -(-how_many // len(positives))
-    return torch.cat([positives[torch.randperm(len(positives), generator=generator)] for _ in range(packs)])
+    return torch.cat(
+        [positives[torch.randperm(len(positives), generator=generator)] for _ in range(packs)]
+    )

@@ -24,16 +24,33 @@ def parameter_groups(model: nn.Module, lr: float, slope_lr: float = 0.01) -> lis
     [(0.001, 2), (0.01, 1)]
     """
     if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be the module itself, not its parameters; found {type(model).__name__}")
-    slopes = [module.raw_slope for module in model.modules() if isinstance(module, ASTra) and module.raw_slope.requires_grad]
+        raise TypeError(
+            f"model must be the module itself, not its parameters; found {type(model).__name__}"
+        )
+    slopes = [
+        module.raw_slope
+        for module in model.modules()
+        if isinstance(module, ASTra) and module.raw_slope.requires_grad
+    ]
     if not slopes:
-        raise ValueError("the model has no learnable ASTra layer: add one, or pass model.parameters() to the optimizer")
+        raise ValueError(
+            "the model has no learnable ASTra layer: add one, or pass model.parameters() to the optimizer"
+        )
     known = {id(parameter) for parameter in slopes}
     if not known <= {id(parameter) for parameter in model.parameters()}:
-        raise ValueError("the slopes are not among model.parameters(): FullyShardedDataParallel must be given use_orig_params=True")
-    others = [parameter for parameter in model.parameters() if parameter.requires_grad and id(parameter) not in known]
+        raise ValueError(
+            "the slopes are not among model.parameters(): FullyShardedDataParallel must be given use_orig_params=True"
+        )
+    others = [
+        parameter
+        for parameter in model.parameters()
+        if parameter.requires_grad and id(parameter) not in known
+    ]
     # Weight decay would pull β to 0, that is b to 2, whatever the data say.
-    return [{"params": others, "lr": lr}, {"params": slopes, "lr": slope_lr, "weight_decay": 0.0, "name": SLOPE_GROUP}]
+    return [
+        {"params": others, "lr": lr},
+        {"params": slopes, "lr": slope_lr, "weight_decay": 0.0, "name": SLOPE_GROUP},
+    ]
 
 
 class SlopeRate:
@@ -46,7 +63,13 @@ class SlopeRate:
     """
 
     def __init__(
-        self, optimizer: Optimizer, *, minimum: float = 0.01, maximum: float = 0.5, growth: float = 1.1, decay: float = 0.99
+        self,
+        optimizer: Optimizer,
+        *,
+        minimum: float = 0.01,
+        maximum: float = 0.5,
+        growth: float = 1.1,
+        decay: float = 0.99,
     ) -> None:
         self.optimizer = optimizer
         self.bounds = {"minimum": minimum, "maximum": maximum, "growth": growth, "decay": decay}
@@ -57,7 +80,9 @@ class SlopeRate:
     @property
     def groups(self) -> list[dict[str, Any]]:
         """The optimizer's groups of slopes."""
-        groups = [group for group in self.optimizer.param_groups if group.get("name") == SLOPE_GROUP]
+        groups = [
+            group for group in self.optimizer.param_groups if group.get("name") == SLOPE_GROUP
+        ]
         if not groups:
             raise ValueError(
                 "the optimizer has no group of slopes: build it as, for example, torch.optim.Adam(parameter_groups(model, lr=1e-3))"
@@ -67,7 +92,9 @@ class SlopeRate:
     def step(self, e_ratio: float | Tensor | None = None) -> None:
         """One application of Eq. 10."""
         if e_ratio is None:
-            raise TypeError("SlopeRate.step needs the e-ratio FNR/FPR of the training rows, for example monitor.compute()['e_ratio']")
+            raise TypeError(
+                "SlopeRate.step needs the e-ratio FNR/FPR of the training rows, for example monitor.compute()['e_ratio']"
+            )
         ratio = float(e_ratio)
         if math.isnan(ratio):
             raise ValueError("e_ratio must be a number at least 0; found nan")
