@@ -8,13 +8,16 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progre
 # One thread for each of several workers: threads that wait for a core in turns take longer.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-long lint types bench figures clean
+.PHONY: demo test test-fast test-long lint types bench figures clean
 
 demo: .venv/.run
 	@$(BIN)/astralearn compare --repetitions 3
 
 test: lint types
 	$(PYTEST) -m "not long"
+
+test-fast: .venv/.dev
+	$(PYTEST) -m "not long and not slow"
 
 test-long: .venv/.dev
 	$(PYTEST)
