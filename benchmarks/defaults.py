@@ -23,14 +23,16 @@ from scipy.stats import rankdata
 
 from astralearn import ASTraClassifier, datasets
 from astralearn.cross_fitting import ALPHA_WITH_ROOM, ALPHAS
-from astralearn.methods import DEFAULT, RIVALS, choose
+from astralearn.methods import DEFAULT_METHOD, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
 from astralearn.study.splits import make_splits, seed_of
 
 REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
-OTHERS = [name for name in datasets.CATALOGUE if name not in TABLE_1 and name != datasets.DEFAULT]
+OTHERS = [
+    name for name in datasets.CATALOGUE if name not in TABLE_1 and name != datasets.DEFAULT_PROBLEM
+]
 TESTED_PER_LEARNED = 1 / 4
 COLUMNS = ("problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp")
 CSV = Path(__file__).parent.parent / "docs" / "defaults.csv"
@@ -69,7 +71,7 @@ def methods(names: Sequence[str]) -> list[Method]:
 
 def measure(folder: Path, problems: Sequence[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for names in ([DEFAULT, *RIVALS], list(VARIANTS)):
+    for names in ([DEFAULT_METHOD, *RIVALS], list(VARIANTS)):
         for name in problems or [*TABLE_1, *OTHERS]:
             plan = Plan([datasets.load(name)], methods(names), repetitions=REPETITIONS)
             run(plan, folder / f"{name}.sqlite", n_jobs=-1)
@@ -100,8 +102,8 @@ def read() -> list[Record]:
 def page() -> None:
     records = read()
     run_of = {record.method for record in records}
-    rivals = [DEFAULT, *(name for name in RIVALS if name in run_of)]
-    pieces = [*(name for name in VARIANTS if name in run_of), DEFAULT]
+    rivals = [DEFAULT_METHOD, *(name for name in RIVALS if name in run_of)]
+    pieces = [*(name for name in VARIANTS if name in run_of), DEFAULT_METHOD]
     print(f"README:\n\n{at_a_glance(records, rivals)}")
     for score, title in SCORES.items():
         print(f"\n### {title}\n\n{table(records, rivals, score)}")
@@ -197,7 +199,7 @@ def sign(first: Sequence[float], other: Sequence[float]) -> str:
 
 def elsewhere(folder: Path) -> None:
     """Data that no default was tuned on."""
-    names = [DEFAULT, *RIVALS]
+    names = [DEFAULT_METHOD, *RIVALS]
     folder.mkdir(parents=True, exist_ok=True)
     for source, problems, repetitions in (
         ("scikit-learn", from_scikit_learn(), 5),

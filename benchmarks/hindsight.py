@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 
 from astralearn import ASTraClassifier, datasets
 from astralearn.core import SoftConfusion
-from astralearn.methods import DEFAULT, RIVALS, choose
+from astralearn.methods import DEFAULT_METHOD, RIVALS, choose
 from astralearn.study import Method, Split, by_method, make_splits
 from astralearn.study.method import seeded
 from astralearn.study.paper import TABLE_1
@@ -100,7 +100,7 @@ def show(name: str) -> None:
     variants = [
         Method(variant, ASTraClassifier(**options, n_jobs=1)) for variant, options in OURS.items()
     ]
-    for method in [*choose([DEFAULT]).methods, *variants, *choose(["rivals"]).methods]:
+    for method in [*choose([DEFAULT_METHOD]).methods, *variants, *choose(["rivals"]).methods]:
         folds = Parallel(n_jobs=-1)(delayed(tested)(problem, method, split) for split in splits)
         g_mean, mcc = at_thresholds(folds)
         print(

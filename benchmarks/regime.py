@@ -25,7 +25,7 @@ import numpy as np
 from astralearn import ASTraClassifier, datasets
 from astralearn.core import SoftConfusion
 from astralearn.core.curve import slope_from_raw
-from astralearn.methods import LADDER
+from astralearn.methods import PAPER_NETWORKS
 from astralearn.study.paper import PROTOCOL, TABLE_2
 from astralearn.study.splits import Split, make_splits, seed_of
 
@@ -48,7 +48,7 @@ def fitted(
     problem: datasets.Problem, splits: list[Split], method: str, scaling: str, **settings: Any
 ) -> list[ASTraClassifier]:
     model = ASTraClassifier.paper(
-        *LADDER[method],
+        *PAPER_NETWORKS[method],
         validation_fraction=0.0,
         standardize=scaling == "z-score",
         warm_start=True,

@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from astralearn import __version__, cli, methods, report
 from astralearn.datasets import CATALOGUE, Problem, Redraw
-from astralearn.methods import Choice
-from astralearn.study import Method, Progress
+from astralearn.methods import ChosenMethods
+from astralearn.study import Method, RunProgress
 from classifiers import Nearest, Raising, Stacked
 
 
@@ -41,7 +41,7 @@ def cheap(monkeypatch):
     monkeypatch.setattr(
         methods,
         "choose",
-        lambda names, epochs=None: Choice(
+        lambda names, epochs=None: ChosenMethods(
             rungs, ["LightGBM was left out: lightgbm is not installed"]
         ),
     )
@@ -187,7 +187,9 @@ def test_added_methods_join_those_in_the_folder_in_an_order_of_their_own(
         "BCE": Method("BCE", Nearest(noise=3.0)),
     }
     monkeypatch.setattr(
-        methods, "choose", lambda names, epochs=None: Choice([rungs[name] for name in names], [])
+        methods,
+        "choose",
+        lambda names, epochs=None: ChosenMethods([rungs[name] for name in names], []),
     )
     arguments = [
         "compare",
@@ -424,7 +426,9 @@ def test_methods_of_an_earlier_run_with_other_settings_are_named(
     no_figures, table, tmp_path, capsys, monkeypatch
 ):
     def chosen(names, epochs=None):
-        return Choice([Method(name, Nearest(seconds=(epochs or 0) / 1e6)) for name in names], [])
+        return ChosenMethods(
+            [Method(name, Nearest(seconds=(epochs or 0) / 1e6)) for name in names], []
+        )
 
     monkeypatch.setattr(methods, "choose", chosen)
     arguments = [
@@ -541,7 +545,7 @@ def test_an_interruption_says_how_to_resume(cheap, table, tmp_path, capsys, monk
     real = study.run
 
     def interrupted(plan, path, *, n_jobs, progress):
-        def stop(state: Progress):
+        def stop(state: RunProgress):
             progress(state)
             if state.done >= 3:
                 raise KeyboardInterrupt
@@ -596,7 +600,7 @@ def test_an_interruption_counts_only_what_was_asked_for(
     ]
     assert ran(capsys, *arguments)[0] == 0
     monkeypatch.setattr(
-        methods, "choose", lambda names, epochs=None: Choice([Method("SVM", Nearest())], [])
+        methods, "choose", lambda names, epochs=None: ChosenMethods([Method("SVM", Nearest())], [])
     )
     monkeypatch.setattr(study, "run", interrupted)
     with pytest.raises(SystemExit):
@@ -636,11 +640,11 @@ def test_a_killed_worker_says_what_is_kept(no_figures, table, tmp_path, capsys, 
     monkeypatch.setattr(
         methods,
         "choose",
-        lambda names, epochs=None: Choice([Method("BCE", LogisticRegression())], []),
+        lambda names, epochs=None: ChosenMethods([Method("BCE", LogisticRegression())], []),
     )
     assert ran(capsys, *arguments)[0] == 0
     both = [Method("BCE", LogisticRegression()), Method("GMN", dying)]
-    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: Choice(both, []))
+    monkeypatch.setattr(methods, "choose", lambda names, epochs=None: ChosenMethods(both, []))
     with pytest.raises(SystemExit) as stopped:
         ran(capsys, *arguments)
     assert stopped.value.code == 10

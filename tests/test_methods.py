@@ -7,17 +7,17 @@ import pytest
 from sklearn.base import is_classifier
 
 from astralearn.datasets import load
-from astralearn.methods import DEFAULT, LADDER, RIVALS, TREES, choose, paper_ladder
+from astralearn.methods import DEFAULT_METHOD, PAPER_NETWORKS, RIVALS, TREES, choose, paper_ladder
 from astralearn.study import Plan, read_histories, run
-from astralearn.study.paper import METHODS, PROTOCOL, QUICK
+from astralearn.study.paper import PAPER_METHODS, PROTOCOL, QUICK
 
 
 def test_the_ladder_is_the_papers():
-    assert tuple(LADDER) == METHODS
+    assert tuple(PAPER_NETWORKS) == PAPER_METHODS
     found = {
         m.name: (m.estimator.loss, m.estimator.activation)
         for m in choose(["ladder"]).methods
-        if m.name != DEFAULT
+        if m.name != DEFAULT_METHOD
     }
     assert found == {
         "BCE": ("bce", "sigmoid"),
@@ -43,7 +43,7 @@ def test_everything_that_is_offered_is_a_classifier():
     for library in ("lightgbm", "xgboost", "catboost"):
         pytest.importorskip(library)
     methods, absent = choose(["all"])
-    assert [m.name for m in methods] == [*LADDER, DEFAULT, *TREES, *RIVALS]
+    assert [m.name for m in methods] == [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS]
     assert all(is_classifier(m.estimator) for m in methods)
     assert absent == []
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from astralearn import __version__
 from astralearn.datasets import (
     CATALOGUE,
-    DEFAULT,
+    DEFAULT_PROBLEM,
     DataError,
     MissingColumnError,
     MissingFileError,
@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "data",
         nargs="?",
-        default=DEFAULT,
+        default=DEFAULT_PROBLEM,
         help="CSV, Parquet or ARFF file, or a name from `astralearn data list`",
     )
     compare.add_argument(
@@ -230,7 +230,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from astralearn.methods import NAMES, choose
+    from astralearn.methods import METHOD_NAMES, choose
     from astralearn.report import comparison_table, one_line
     from astralearn.report.artefacts import write_everything
     from astralearn.study import Plan, by_method, every_method, recommend
@@ -263,7 +263,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         _check_folder(path, problem.name)
     records = _run(plan, path, options, console)
     if is_kept:
-        places = {name: place for place, name in enumerate(NAMES)}
+        places = {name: place for place, name in enumerate(METHOD_NAMES)}
         records = sorted(
             every_method(plan, path), key=lambda record: places.get(record.method, len(places))
         )
@@ -462,7 +462,7 @@ def _other_settings(
     path: Path, plan: Plan, records: Sequence[Record], epochs: int | None
 ) -> list[str]:
     """Methods that an earlier run left in the folder, where this command would have run them with other settings: a sentence each."""
-    from astralearn.methods import NAMES, choose
+    from astralearn.methods import METHOD_NAMES, choose
     from astralearn.study import methods_in
     from astralearn.study.store import differing
 
@@ -470,7 +470,7 @@ def _other_settings(
     earlier = [
         name
         for name in dict.fromkeys(record.method for record in records)
-        if name in NAMES and name not in ran_now
+        if name in METHOD_NAMES and name not in ran_now
     ]
     stored, said = methods_in(path), []
     for method in choose(earlier, epochs=epochs).methods if earlier else []:

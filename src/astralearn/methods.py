@@ -13,14 +13,14 @@ from astralearn.study.method import Method
 from astralearn.study.paper import Protocol
 
 # Name → (loss, activation), from no intervention to both.
-LADDER = {
+PAPER_NETWORKS = {
     "BCE": ("bce", "sigmoid"),
     "GMN": ("gmn", "sigmoid"),
     "BCE-ASTra": ("bce", "astra"),
     "GMN-ASTra": ("gmn", "astra"),
 }
 
-DEFAULT = "ASTraClassifier"
+DEFAULT_METHOD = "ASTraClassifier"
 
 # GMN-ASTra on boosted trees instead of a network: name → (class of astralearn.boosting, what keeps it quiet and on one core).
 TREES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -40,14 +40,16 @@ EXTRAS = {
 }
 
 
-class Choice(NamedTuple):
+class ChosenMethods(NamedTuple):
     """Methods to run, and why others that were asked for cannot be."""
 
     methods: list[Method]
     absent: list[str]
 
 
-def choose(names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = None) -> Choice:
+def choose(
+    names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = None
+) -> ChosenMethods:
     """Methods by name, case aside; "ladder", "trees", "rivals" and "all" stand for many. ValueError for a name nobody knows.
 
     epochs: of the networks; None leaves the defaults.
@@ -58,7 +60,7 @@ def choose(names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = 
             methods.append(Method(name, _estimator(name, epochs)))
         except Exception as error:  # a package that is installed may raise anything when it is imported: OSError for a missing library
             absent.append(f"{name} was left out: {_reason(error)}")
-    return Choice(methods, absent)
+    return ChosenMethods(methods, absent)
 
 
 def _reason(error: Exception) -> str:
@@ -78,14 +80,14 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
         "validation_fraction": 0.0,
     }
     return [
-        Method(name, ASTraClassifier.paper(*LADDER[name], **settings), validates=True)
+        Method(name, ASTraClassifier.paper(*PAPER_NETWORKS[name], **settings), validates=True)
         for name in protocol.methods
     ]
 
 
 def _expanded(names: Sequence[str]) -> list[str]:
-    ladder = [*LADDER, DEFAULT]
-    groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": NAMES}
+    ladder = [*PAPER_NETWORKS, DEFAULT_METHOD]
+    groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": METHOD_NAMES}
     known = {name.lower(): [name] for name in groups["all"]} | groups
     wanted: list[str] = []
     for name in names:
@@ -99,12 +101,12 @@ def _expanded(names: Sequence[str]) -> list[str]:
 
 def _estimator(name: str, epochs: int | None) -> Any:
     network: dict[str, Any] = {} if epochs is None else {"epochs": epochs}
-    if name == DEFAULT:
+    if name == DEFAULT_METHOD:
         from astralearn import ASTraClassifier
 
         return ASTraClassifier(**network)
-    if name in LADDER:
-        return _network(*LADDER[name], **network)
+    if name in PAPER_NETWORKS:
+        return _network(*PAPER_NETWORKS[name], **network)
     if name in TREES:
         return _boosted(*TREES[name])
     return RIVALS[name](**network) if RIVALS[name] is _weighted else RIVALS[name]()
@@ -194,4 +196,4 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "BalancedRF": _balanced_forest,
     "LightGBM": _lightgbm,
 }
-NAMES = [*LADDER, DEFAULT, *TREES, *RIVALS]
+METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS]

@@ -4,13 +4,13 @@ import pytest
 from rich.console import Console
 
 from astralearn.report.display import shown
-from astralearn.study import Progress
+from astralearn.study import RunProgress
 
 STEPS = [
-    Progress(0, 4, "p", "BCE"),
-    Progress(1, 4, "p", "BCE"),
-    Progress(2, 4, "p", "GMN"),
-    Progress(4, 4, "", ""),
+    RunProgress(0, 4, "p", "BCE"),
+    RunProgress(1, 4, "p", "BCE"),
+    RunProgress(2, 4, "p", "GMN"),
+    RunProgress(4, 4, "", ""),
 ]
 
 
@@ -30,7 +30,7 @@ def test_without_a_terminal_a_line_per_method():
 def test_brackets_in_a_name_are_text_not_markup(is_terminal):
     file = io.StringIO()
     with shown(Console(file=file, force_terminal=is_terminal, width=100)) as update:
-        update(Progress(0, 4, "[usd] p [/x]", "BCE"))
+        update(RunProgress(0, 4, "[usd] p [/x]", "BCE"))
     assert "[usd] p [/x] · BCE" in file.getvalue()
 
 

@@ -28,13 +28,13 @@ from astralearn.study import (
 )
 from astralearn.study.record import Outcome
 from astralearn.study.run import fingerprint
-from astralearn.study.store import COLUMNS, Store
+from astralearn.study.store import RECORD_COLUMNS, Store
 from classifiers import Nearest, Raising, Stacked
 
 # Everything a study must agree in: times are measured, not decided.
 CONTENT = {
     "settings": "SELECT * FROM settings ORDER BY name",
-    "records": f"SELECT {', '.join(name for name in COLUMNS if name != 'fit_seconds')} FROM records ORDER BY 1, 2, 3, 4",
+    "records": f"SELECT {', '.join(name for name in RECORD_COLUMNS if name != 'fit_seconds')} FROM records ORDER BY 1, 2, 3, 4",
     "histories": "SELECT * FROM histories ORDER BY 1, 2, 3, 4, 5",
 }
 

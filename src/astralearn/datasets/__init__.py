@@ -6,7 +6,14 @@
 """
 
 from astralearn.datasets.arff import read_arff
-from astralearn.datasets.catalogue import CATALOGUE, DEFAULT, Entry, entry_named, fetch_entry, load
+from astralearn.datasets.catalogue import (
+    CATALOGUE,
+    DEFAULT_PROBLEM,
+    Entry,
+    entry_named,
+    fetch_entry,
+    load,
+)
 from astralearn.datasets.errors import (
     DataError,
     MissingColumnError,
@@ -23,7 +30,7 @@ from astralearn.datasets.tables import read_table
 __all__ = [
     "CATALOGUE",
     "MissingColumnError",
-    "DEFAULT",
+    "DEFAULT_PROBLEM",
     "DataError",
     "Entry",
     "MissingFileError",

@@ -21,7 +21,7 @@ MOST, SHUTTLE = (
     "80213d8bf4a7f3806aa6623ac050915e94a6ad3e",
 )
 TARGET = "class"
-DEFAULT = "digits"
+DEFAULT_PROBLEM = "digits"
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ _ENTRIES = [
         "d1ccd2f34eb025b82e264c869f0939907d4a70658b05d4ac5da01680997836bc",
     ),
     Entry(
-        DEFAULT,
+        DEFAULT_PROBLEM,
         1628,
         64,
         5,
@@ -166,7 +166,7 @@ _ENTRIES = [
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
-def load(name: str = DEFAULT) -> Problem:
+def load(name: str = DEFAULT_PROBLEM) -> Problem:
     """A problem of the catalogue, downloaded if need be, with rows, features and positives checked against the catalogue.
 
     >>> problem = load("digits")
@@ -214,4 +214,4 @@ def _digits() -> Problem:
     from sklearn.datasets import load_digits
 
     X, digit = load_digits(return_X_y=True)
-    return Problem(DEFAULT, X, (digit == 8).astype(np.int8), labels=("other digits", "8"))
+    return Problem(DEFAULT_PROBLEM, X, (digit == 8).astype(np.int8), labels=("other digits", "8"))

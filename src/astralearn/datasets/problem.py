@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
 
-Rows = NDArray[np.intp]
+RowNumbers = NDArray[np.intp]
 INTEGER = re.compile(r"[+-]?\d+")
 BEYOND_64_BITS, EXACT = (
     2.0**63,
@@ -69,7 +69,7 @@ class Problem:
         """IR: negatives per positive."""
         return self.negatives / self.positives
 
-    def draw(self, seed: int) -> Rows:
+    def draw(self, seed: int) -> RowNumbers:
         """The rows of one repetition, in file order: all of them, or a fresh random choice where the problem is redrawn."""
         if self.redraw is None:
             return np.arange(len(self.y))

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from astralearn.study import Progress
+from astralearn.study import RunProgress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
+def shown(console: Console) -> Iterator[Callable[[RunProgress], None]]:
     """Yields what `study.run` calls: a bar with the current problem and method and the time left; lines where there is no terminal."""
     if not console.is_terminal:
         yield _lines(console)
@@ -42,7 +42,7 @@ def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("", total=None)
         begun: list[int] = []
 
-        def update(progress: Progress) -> None:
+        def update(progress: RunProgress) -> None:
             if not begun:
                 begun.append(
                     progress.done
@@ -53,13 +53,13 @@ def shown(console: Console) -> Iterator[Callable[[Progress], None]]:
         yield update
 
 
-def _lines(console: Console) -> Callable[[Progress], None]:
+def _lines(console: Console) -> Callable[[RunProgress], None]:
     """A line whenever the problem or method changes: enough for a log file."""
     from rich.text import Text
 
     last: list[str] = []
 
-    def update(progress: Progress) -> None:
+    def update(progress: RunProgress) -> None:
         current = _current(progress)
         if [current] != last:
             console.print(Text(f"{progress.done}/{progress.total} folds · {current}"))
@@ -68,5 +68,5 @@ def _lines(console: Console) -> Callable[[Progress], None]:
     return update
 
 
-def _current(progress: Progress) -> str:
+def _current(progress: RunProgress) -> str:
     return f"{progress.problem} · {progress.method}" if progress.problem else "done"

@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 from astralearn.core import astra, astra_complement, astra_dx, rebalance, slope
-from astralearn.study.record import History
+from astralearn.study.record import MonitoredSeries
 
 THRESHOLDS = (0.5, 0.25, 0.05)
 # Okabe and Ito's colours differ for the colour-blind; the dashes differ in black and white.
@@ -99,7 +99,7 @@ def figure_3() -> Figure:
     return figure
 
 
-def figure_4(histories: Mapping[str, Sequence[History]], problem: str) -> Figure | None:
+def figure_4(histories: Mapping[str, Sequence[MonitoredSeries]], problem: str) -> Figure | None:
     """The training rows' e-ratio by epoch on a log axis, a line per method: the mean of its logarithm over folds.
 
     None where no method kept one.
@@ -124,7 +124,7 @@ def figure_4(histories: Mapping[str, Sequence[History]], problem: str) -> Figure
     return figure
 
 
-def mean_e_ratio(folds: Sequence[History]) -> tuple[NDArray[Any], NDArray[Any]]:
+def mean_e_ratio(folds: Sequence[MonitoredSeries]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Epochs, and the geometric mean of the e-ratio over folds."""
     folds = [fold for fold in folds if "e_ratio" in fold]
     epoch = folds[0]["epoch"]

@@ -8,10 +8,8 @@ from astralearn.datasets.problem import Problem
 from astralearn.report.comparison import failures
 from astralearn.report.tables import BOLD, Cell, Table
 from astralearn.study import Record, by_method, recommend, standings, summarise
-from astralearn.study.paper import METHODS, TABLE_1, TABLE_2, TRIALS, Published
-from astralearn.study.scores import SCORES
-
-NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
+from astralearn.study.paper import PAPER_METHODS, TABLE_1, TABLE_2, TRIALS, PublishedScore
+from astralearn.study.scores import PAPER_SCORES
 
 
 def data_table(problems: Sequence[Problem]) -> Table:
@@ -46,11 +44,11 @@ def results_table(records: Sequence[Record]) -> Table:
     inside: list[bool] = []
     for problem in [name for name in TABLE_2 if any(record.problem == name for record in records)]:
         methods = by_method(records, problem)
-        wins = {score: standings(methods, score, many=False) for score in SCORES}
-        for method in [name for name in METHODS if name in methods]:
+        wins = {score: standings(methods, score, many=False) for score in PAPER_SCORES}
+        for method in [name for name in PAPER_METHODS if name in methods]:
             summary = summarise(methods[method])
             row: list[Cell | str] = [problem, method]
-            for score in SCORES:
+            for score in PAPER_SCORES:
                 mean, sd = getattr(summary, score), getattr(summary, f"{score}_sd")
                 published = TABLE_2[problem][score][method]
                 inside.append(mean in published.interval)
@@ -62,7 +60,7 @@ def results_table(records: Sequence[Record]) -> Table:
     columns = [
         "problem",
         "method",
-        *(name for score in SCORES for name in (NAMES[score], f"paper {NAMES[score]}")),
+        *(name for shown in PAPER_SCORES.values() for name in (shown, f"paper {shown}")),
     ]
     notes = _notes(records, sum(inside), len(inside))
     return Table(
@@ -80,7 +78,7 @@ def recommendations(records: Sequence[Record]) -> list[str]:
     return said
 
 
-def beside(published: Published, agrees: bool) -> str:
+def beside(published: PublishedScore, agrees: bool) -> str:
     """The published mean, its interval, and whether ours lies in it: 0.760 0.57–0.89 ✓."""
     low, high = published.interval
     return f"{published.mean:.3f} {low:.2f}–{high:.2f} {'✓' if agrees else '✗'}"

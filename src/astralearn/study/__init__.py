@@ -1,14 +1,22 @@
-"""An honest comparison: problem × method × repetition × fold → record → scores, significance, advice.
+"""Compare methods on the same folds: records, scores, significance, advice.
 
-Any scikit-learn classifier may enter as a `Method`; `run` works through a `Plan` in parallel, keeps every record in one SQLite file
-and continues where an earlier run stopped.
+Any scikit-learn classifier may enter as a `Method`. `run` works through a `Plan` in parallel,
+keeps every record in one SQLite file and continues where an earlier run stopped.
 """
 
 from astralearn.study.encoding import encoder_for
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
-from astralearn.study.run import Plan, Progress, every_method, every_problem, kept, run, versions
+from astralearn.study.run import (
+    Plan,
+    RunProgress,
+    every_method,
+    every_problem,
+    kept,
+    run,
+    versions,
+)
 from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
 from astralearn.study.splits import Split, make_splits
@@ -30,9 +38,9 @@ __all__ = [
     "Method",
     "MismatchError",
     "Plan",
-    "Progress",
     "Recommendation",
     "Record",
+    "RunProgress",
     "Split",
     "Standing",
     "StudyError",

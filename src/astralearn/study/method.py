@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# Parameters that change how fast or how loudly a method works, or that the study sets itself, but not what it is.
+# These change how fast or how loudly a method works, or are set by the study, not what it is.
 NOT_IDENTITY = {"n_jobs", "verbose", "random_state", "thread_count"}
 # Lists of estimators whose parameters are listed one by one anyway.
 CONTAINERS = {"steps", "transformers", "transformer_list", "estimators"}
@@ -16,10 +16,12 @@ CONTAINERS = {"steps", "transformers", "transformer_list", "estimators"}
 class Method:
     """A classifier under the name it has in tables.
 
-    estimator: any scikit-learn classifier; the study clones it, gives every `random_state` in it a seed, and uses its `fit_many`
-    where it has one, with `random_states`, a seed for each fold, where that takes them.
-    validates: whether it is to be given a validation fold, in which case it must have `fit_many`, which takes (train, validation,
-    test) triples.
+    name: what tables and records call it.
+    estimator: any scikit-learn classifier. The study clones it and gives every `random_state` in
+        it a seed. Where it has `fit_many`, the study uses that, with a seed for each fold in
+        `random_states` where that is a parameter.
+    validates: whether it is to be given a validation fold. Then it must have `fit_many`, which
+        takes (train, validation, test) triples.
     """
 
     name: str
@@ -27,16 +29,17 @@ class Method:
     validates: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
-            hint = (
-                f": write {self.estimator.__name__}()" if isinstance(self.estimator, type) else ""
-            )
+        is_class = isinstance(self.estimator, type)
+        if is_class or not hasattr(self.estimator, "get_params"):
+            hint = f": write {self.estimator.__name__}()" if is_class else ""
             raise TypeError(
-                f"{self.name}: estimator must be an instance of a scikit-learn classifier; found {self.estimator!r:.80}{hint}"
+                f"{self.name}: estimator must be an instance of a scikit-learn classifier; "
+                f"found {self.estimator!r:.80}{hint}"
             )
         if self.validates and not self.stacks:
             raise TypeError(
-                f"{self.name}: a method that validates needs an estimator with fit_many, to be handed its validation rows"
+                f"{self.name}: a method that validates needs an estimator with fit_many, "
+                "to be handed its validation rows"
             )
 
     @property
@@ -47,16 +50,13 @@ class Method:
     def described(self) -> str:
         """Class and parameters: what must agree for two records to be of one method."""
         kind = type(self.estimator)
-        params = self.estimator.get_params(deep=True)
-        shown = {
-            name: value
-            for name, value in sorted(params.items())
+        listed = ", ".join(
+            f"{name}={_shown(value)}"
+            for name, value in sorted(self.estimator.get_params(deep=True).items())
             if name.rsplit("__")[-1] not in NOT_IDENTITY | CONTAINERS
-        }
-        listed = ", ".join(f"{name}={_shown(value)}" for name, value in shown.items())
-        return f"{kind.__module__}.{kind.__qualname__}({listed})" + (
-            " with validation" if self.validates else ""
         )
+        ending = " with validation" if self.validates else ""
+        return f"{kind.__module__}.{kind.__qualname__}({listed}){ending}"
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -71,4 +71,5 @@ def seeded(estimator: Any, seed: int) -> Any:
 def _shown(value: Any) -> str:
     if hasattr(value, "get_params"):
         return type(value).__qualname__
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # an address is no identity
+    # The address of an object is no part of what it is.
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from astralearn.study.paper import PAPER_METHODS
 from astralearn.study.record import Record
-from astralearn.study.scores import SCORES
+from astralearn.study.scores import PAPER_SCORES
 from astralearn.study.significance import Challenger, challengers
 
-LADDER = (
-    "BCE",
-    "GMN",
-    "BCE-ASTra",
-    "GMN-ASTra",
-    "ASTraClassifier",
-)  # from no intervention to both, then the default around them
-NAMES = {"g_mean": "G-Mean", "mcc": "MCC"}
+# From no intervention to both, then the default around them.
+LADDER = (*PAPER_METHODS, "ASTraClassifier")
+
+RecordsByMethod = Mapping[str, Sequence[Record]]
 
 
 class Recommendation(NamedTuple):
@@ -30,42 +27,50 @@ class Recommendation(NamedTuple):
 
 
 def recommend(
-    methods: Mapping[str, Sequence[Record]], *, ladder: Sequence[str] = LADDER, many: bool = True
+    methods: RecordsByMethod, *, ladder: Sequence[str] = LADDER, many: bool = True
 ) -> Recommendation | None:
-    """The first rung that no other rung beats on G-Mean or MCC; where each is beaten on one of them, the rung with the best G-Mean.
+    """The first rung that no other rung beats on G-Mean or MCC.
 
-    A rung that found no positive at all is never chosen over one that found some: few positives may not prove it worse, but "if all of
-    the small number of positive instances are predicted wrongly, the model is effectively useless" (the paper, section 2.1).
-    methods: a problem's records by method. Methods off the ladder do not decide, but are named where they beat the rung.
-    None where no rung was run.
+    Where each is beaten on one of them, the rung with the best G-Mean. None where no rung was run.
+    A rung that found no positive at all is never chosen over one that found some: few positives
+    may not prove it worse, but "if all of the small number of positive instances are predicted
+    wrongly, the model is effectively useless" (the paper, section 2.1).
+
+    methods: a problem's records by method. Those off the ladder do not decide, but are named where
+        they beat the rung.
+    ladder: names from the least to the most intervention.
+    many: whether p-values are corrected by Holm.
     """
     rungs = {name: methods[name] for name in ladder if name in methods}
     if not rungs:
         return None
     on = {
-        name: {score: challengers(rungs, name, score, many=many) for score in SCORES}
+        name: {score: challengers(rungs, name, score, many=many) for score in PAPER_SCORES}
         for name in rungs
     }
-    useful = [
-        name for name, records in rungs.items() if any(record.tp for record in records)
-    ] or list(rungs)
-    unbeaten = [name for name in useful if not any(_winner(on[name][score]) for score in SCORES)]
+    found_some = [name for name, records in rungs.items() if any(r.tp for r in records)]
+    useful = found_some or list(rungs)
+    unbeaten = [name for name in useful if not any(map(_winner, on[name].values()))]
     chosen = unbeaten[0] if unbeaten else next(name for name in rungs if not on[name]["g_mean"])
-    reasons = [
-        *_below(chosen, on, useful),
-        *_ties(on[chosen]),
-        *_rivals(chosen, methods, rungs, many),
-    ]
-    return Recommendation(chosen, (_advice(chosen, rungs, bool(unbeaten)), *reasons))
+    return Recommendation(
+        chosen,
+        (
+            _advice(chosen, rungs, bool(unbeaten)),
+            *_below(chosen, on, useful),
+            *_ties(on[chosen]),
+            *_rivals(chosen, methods, rungs, many),
+        ),
+    )
 
 
-def what_n_is(methods: Mapping[str, Sequence[Record]]) -> str:
+def what_n_is(methods: RecordsByMethod) -> str:
     """How many folds and positives stand behind the numbers."""
     records = next(iter(methods.values()))
     repetitions = len({record.repetition for record in records})
     tested = sum(record.tp + record.fn for record in records)
     return (
-        f"n = {len(records)} test folds per method ({repetitions} × {len(records) // repetitions}), which test {tested} positives in all; "
+        f"n = {len(records)} test folds per method ({repetitions} × "
+        f"{len(records) // repetitions}), which test {tested} positives in all; "
         "folds share training rows, so p-values are from the corrected resampled t-test."
     )
 
@@ -74,15 +79,20 @@ def _advice(chosen: str, rungs: Mapping[str, object], is_unbeaten: bool) -> str:
     if len(rungs) == 1:
         return f"{chosen} is the only rung of the ladder that was run."
     if not is_unbeaten:
-        return f"Use {chosen}: every rung is beaten on G-Mean or MCC by another, and this one has the best G-Mean."
-    return f"Use {chosen}: the least intervention on the ladder {' → '.join(rungs)} that no other rung beats."
+        return (
+            f"Use {chosen}: every rung is beaten on G-Mean or MCC by another, "
+            "and this one has the best G-Mean."
+        )
+    return (
+        f"Use {chosen}: the least intervention on the ladder {' → '.join(rungs)} "
+        "that no other rung beats."
+    )
 
 
 def _winner(found: Sequence[Challenger]) -> Challenger | None:
-    """The one with the best mean among those that beat the method in question; None where none does."""
-    return max(
-        (other for other in found if other.beats), key=lambda other: other.mean, default=None
-    )
+    """The one with the best mean among those that win; None where none does."""
+    winners = (other for other in found if other.beats)
+    return max(winners, key=lambda other: other.mean, default=None)
 
 
 def _below(
@@ -94,44 +104,57 @@ def _below(
         if name not in useful:
             said.append(f"{name} found none of the positives.")
             continue
-        beaten = [(score, winner) for score in SCORES if (winner := _winner(on[name][score]))]
+        beaten = [
+            _beaten_by(score, winner)
+            for score, found in on[name].items()
+            if (winner := _winner(found))
+        ]
         if beaten:
-            said.append(
-                f"{name} is beaten "
-                + " and ".join(_beaten_by(score, winner) for score, winner in beaten)
-                + "."
-            )
+            said.append(f"{name} is beaten {' and '.join(beaten)}.")
     return said
 
 
 def _beaten_by(score: str, winner: Challenger) -> str:
-    return f"on {NAMES[score]} by {winner.method} ({winner.mean - winner.ahead:.3f} against {winner.mean:.3f}, {shown_p(winner.p_value)})"
+    return (
+        f"on {PAPER_SCORES[score]} by {winner.method} ({winner.mean - winner.ahead:.3f} against "
+        f"{winner.mean:.3f}, {shown_p(winner.p_value)})"
+    )
 
 
 def _ties(on: Mapping[str, Sequence[Challenger]]) -> list[str]:
-    """A rung with a better mean that is not proven better: few positives prove little, and a tie must not read as equality."""
+    """Rungs with a better mean that are not proven better.
+
+    Few positives prove little, and a tie must not read as equality.
+    """
     said = []
-    for score in SCORES:
-        best = max(on[score], key=lambda other: other.mean, default=None)
-        if best and best.ahead >= 0.005 and not _winner(on[score]):
-            better = f"{best.method} has a better {NAMES[score]}, {best.mean:.3f} against {best.mean - best.ahead:.3f}"
-            said.append(f"{better}, which is not proven at n = {best.n} ({shown_p(best.p_value)}).")
+    for score, found in on.items():
+        best = max(found, key=lambda other: other.mean, default=None)
+        if best and best.ahead >= 0.005 and not _winner(found):
+            said.append(
+                f"{best.method} has a better {PAPER_SCORES[score]}, {best.mean:.3f} against "
+                f"{best.mean - best.ahead:.3f}, which is not proven at n = {best.n} "
+                f"({shown_p(best.p_value)})."
+            )
     return said
 
 
 def _rivals(
-    chosen: str, methods: Mapping[str, Sequence[Record]], rungs: Mapping[str, object], many: bool
+    chosen: str, methods: RecordsByMethod, rungs: Mapping[str, object], many: bool
 ) -> list[str]:
-    """Methods off the ladder that beat the chosen rung, so that the advice is not taken for more than it is."""
+    """Methods off the ladder that beat the chosen rung.
+
+    They are named so that the advice is not taken for more than it is.
+    """
     rivals = {name: records for name, records in methods.items() if name not in rungs}
     if not rivals:
         return []
     said = []
-    for score in SCORES:
+    for score, shown in PAPER_SCORES.items():
         winner = _winner(challengers({chosen: methods[chosen], **rivals}, chosen, score, many=many))
         if winner:
             said.append(
-                f"Off the ladder, {winner.method} does better on {NAMES[score]} ({winner.mean:.3f}, {shown_p(winner.p_value)})."
+                f"Off the ladder, {winner.method} does better on {shown} "
+                f"({winner.mean:.3f}, {shown_p(winner.p_value)})."
             )
     return said or [f"No rival that was run does significantly better than {chosen}."]
 

@@ -13,16 +13,19 @@ from numpy.typing import NDArray
 from astralearn.core import SoftConfusion
 
 Key = tuple[str, str, int, int]  # problem, method, repetition, fold
-History = Mapping[str, NDArray[np.float32]]
-PASSING = re.compile(r"KeyboardInterrupt|^\w*(MemoryError|ImportError|ModuleNotFoundError):")
+MonitoredSeries = Mapping[str, NDArray[np.float32]]
+PASSING_ERROR = re.compile(r"KeyboardInterrupt|^\w*(MemoryError|ImportError|ModuleNotFoundError):")
 
 
 @dataclass(frozen=True)
 class Record:
     """Counts of decisions on the test rows, and what they cost.
 
-    learned: rows the method learned or chose from. average_precision: None where the method gives no scores. error: what the method
-    raised, if it did; then every positive counts as missed and no negative as a false alarm.
+    learned: rows the method learned or chose from.
+    average_precision: None where the method gives no scores.
+    fit_seconds: what one fold took to learn; the mean of a stack.
+    error: what the method raised, if it did. Then every positive counts as missed and no negative
+        as a false alarm.
     """
 
     problem: str
@@ -44,8 +47,11 @@ class Record:
 
     @property
     def is_final(self) -> bool:
-        """False where the error was an interruption or a lack of memory or of a package, which another run may not meet."""
-        return self.error is None or PASSING.search(self.error) is None
+        """False where another run may not meet the error.
+
+        So it is with an interruption, and with a lack of memory or of a package.
+        """
+        return self.error is None or PASSING_ERROR.search(self.error) is None
 
     @property
     def counts(self) -> SoftConfusion:
@@ -65,7 +71,7 @@ class Record:
 
 
 class Outcome(NamedTuple):
-    """A record, and the soft scores the method monitored while it learned; empty where it did not."""
+    """A record, and the soft scores the method monitored while it learned, if any."""
 
     record: Record
-    history: History
+    history: MonitoredSeries

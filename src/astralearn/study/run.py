@@ -1,4 +1,7 @@
-"""Runs a plan: units in parallel through joblib, records written by this process alone as they finish."""
+"""Run a plan: units in parallel through joblib, records written as they finish.
+
+This process alone writes; the workers hand their records back.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,21 @@ from astralearn.datasets.problem import Problem
 from astralearn.study.method import Method
 from astralearn.study.record import Key, Outcome, Record
 from astralearn.study.splits import make_splits
-from astralearn.study.store import METHOD, PROBLEM, Store, read_records
+from astralearn.study.store import METHOD_PREFIX, PROBLEM_PREFIX, Store, read_records
 from astralearn.study.unit import Unit, run_unit, units
 
 PACKAGES = (
-    "astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch", "imbalanced-learn", "lightgbm", "xgboost",
-    "catboost", "joblib",
+    "astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch",
+    "imbalanced-learn", "lightgbm", "xgboost", "catboost", "joblib",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study consists of: every problem × method × repetition × fold is one record.
+    """What a study is: a record for every problem × method × repetition × fold.
 
-    seed: decides draws, folds and every fit. stack: how many folds a method with `fit_many` trains in one call.
+    seed: decides draws, folds and every fit.
+    stack: how many folds a method with `fit_many` trains in one call.
     """
 
     problems: Sequence[Problem]
@@ -44,10 +48,8 @@ class Plan:
     stack: int = 25
 
     def __post_init__(self) -> None:
-        for kind, names in (
-            ("problem", [p.name for p in self.problems]),
-            ("method", [m.name for m in self.methods]),
-        ):
+        for kind, named in (("problem", self.problems), ("method", self.methods)):
+            names = [one.name for one in named]
             if len(set(names)) < len(names) or not names:
                 raise ValueError(
                     f"a plan needs at least one {kind}, and no name twice; found {names}"
@@ -57,11 +59,15 @@ class Plan:
                 raise ValueError(f"{name} must be at least 1; found {getattr(self, name)}")
         if self.folds < 3 and any(method.validates for method in self.methods):
             raise ValueError(
-                f"a method that validates needs at least 3 folds, to train, validate and test; found {self.folds}"
+                "a method that validates needs at least 3 folds, to train, validate and test; "
+                f"found {self.folds}"
             )
 
     def units(self) -> list[Unit]:
-        """Every unit, in the order of problems and methods. TooFewPositivesError where a problem has not enough for the folds."""
+        """Every unit, in the order of problems and methods.
+
+        TooFewPositivesError where a problem has not enough of them for the folds.
+        """
         listed = []
         for problem in self.problems:
             splits = make_splits(
@@ -72,16 +78,24 @@ class Plan:
         return listed
 
     def settings(self) -> dict[str, str]:
-        """What a file's records depend on; methods and problems may be added to a file, but none may change."""
+        """What a file's records depend on.
+
+        Methods and problems may be added to a file, but none may change.
+        """
         numbers = {
             name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")
         }
-        problems = {f"{PROBLEM}{p.name}": fingerprint(p) for p in self.problems}
-        return {**numbers, **problems, **{f"{METHOD}{m.name}": m.described() for m in self.methods}}
+        problems = {f"{PROBLEM_PREFIX}{p.name}": fingerprint(p) for p in self.problems}
+        methods = {f"{METHOD_PREFIX}{m.name}": m.described() for m in self.methods}
+        return {**numbers, **problems, **methods}
 
 
-class Progress(NamedTuple):
-    """How far a run is: folds done of all; the problem and method being worked on; "" when nothing is left."""
+class RunProgress(NamedTuple):
+    """How far a run is.
+
+    done: folds, of `total`.
+    problem, method: what is being worked on; "" when nothing is left.
+    """
 
     done: int
     total: int
@@ -94,14 +108,20 @@ def run(
     path: str | Path,
     *,
     n_jobs: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[RunProgress], None] | None = None,
     wait_seconds: float = 0.0,
 ) -> list[Record]:
-    """The plan's records in the plan's order, from the file where they are already there, otherwise by running what is missing.
+    """The plan's records in its order, from the file or by running what it lacks.
 
-    n_jobs: as in joblib; inside `joblib.parallel_config(backend="dask")` units go to a Dask cluster instead. wait_seconds: how long
-    to wait for another run on the same file before InUseError. Interrupt it or kill it at any moment: the next call continues, and
-    tries folds again on which a method was interrupted or lacked memory or a package.
+    Interrupt it or kill it at any moment: the next call continues, and tries folds again on which
+    a method was interrupted or lacked memory or a package.
+
+    plan: what to run.
+    path: of the study's file, which is made where it is absent.
+    n_jobs: as in joblib; inside `joblib.parallel_config(backend="dask")` units go to a Dask
+        cluster instead.
+    progress: called at the start and whenever a unit ends.
+    wait_seconds: how long to wait for another run on the same file before InUseError.
     """
     from joblib import Parallel, delayed
 
@@ -119,9 +139,8 @@ def run(
         report()
         # One unit a batch: a batch is handed back only as a whole, and would be lost as a whole.
         parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-        with closing(
-            parallel(delayed(_labelled)(label, unit) for label, unit in list(pending.items()))
-        ) as results:
+        tasks = [delayed(_labelled)(label, unit) for label, unit in pending.items()]
+        with closing(parallel(tasks)) as results:
             for label, outcomes in results:
                 store.add(outcomes)
                 del pending[label]
@@ -138,13 +157,19 @@ def kept(plan: Plan, path: Path) -> tuple[int, int]:
 
 
 def every_method(plan: Plan, path: Path) -> list[Record]:
-    """What the file holds on the plan's problems, of every method that has all folds there: also of those that earlier plans ran."""
+    """What the file holds on the plan's problems, also of methods of earlier plans.
+
+    A method counts where it has all folds.
+    """
     problems = {problem.name for problem in plan.problems}
     return [record for record in _complete(plan, path) if record.problem in problems]
 
 
 def every_problem(plan: Plan, path: Path) -> list[Record]:
-    """What the file holds of the plan's methods, on every problem on which all of them have all folds: also on those of earlier plans."""
+    """What the file holds of the plan's methods, also on problems of earlier plans.
+
+    A problem counts where all of the methods have all folds.
+    """
     methods = {method.name for method in plan.methods}
     stored = [record for record in _complete(plan, path) if record.method in methods]
     found = {(record.problem, record.method) for record in stored}
@@ -157,11 +182,8 @@ def _complete(plan: Plan, path: Path) -> list[Record]:
     """Of every problem and method that has all folds."""
     stored = read_records(path)
     folds = Counter((record.problem, record.method) for record in stored)
-    return [
-        record
-        for record in stored
-        if folds[record.problem, record.method] == plan.folds * plan.repetitions
-    ]
+    whole = plan.folds * plan.repetitions
+    return [record for record in stored if folds[record.problem, record.method] == whole]
 
 
 def fingerprint(problem: Problem) -> str:
@@ -204,7 +226,7 @@ def _keys(unit: Unit) -> list[Key]:
 
 
 def _reporter(
-    progress: Callable[[Progress], None] | None, total: int, pending: dict[int, Unit]
+    progress: Callable[[RunProgress], None] | None, total: int, pending: dict[int, Unit]
 ) -> Callable[[], None]:
     """Tells `progress` what is done and which unit is the oldest one not done."""
 
@@ -213,13 +235,7 @@ def _reporter(
             return
         done = total - sum(len(unit.splits) for unit in pending.values())
         current = next(iter(pending.values()), None)
-        progress(
-            Progress(
-                done,
-                total,
-                current.problem.name if current else "",
-                current.method.name if current else "",
-            )
-        )
+        problem, method = (current.problem.name, current.method.name) if current else ("", "")
+        progress(RunProgress(done, total, problem, method))
 
     return report

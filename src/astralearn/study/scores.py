@@ -11,7 +11,8 @@ import numpy as np
 
 from astralearn.study.record import Record
 
-SCORES = ("g_mean", "mcc")  # the paper's two, per fold
+# The two that the paper tests, per fold: an attribute of Record → what a reader calls it.
+PAPER_SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
 
 
 class Interval(NamedTuple):
@@ -24,10 +25,13 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """G-Mean and MCC: mean and standard deviation over folds, as in the paper. The rest is pooled over folds.
+    """A method on a problem: G-Mean and MCC over folds, the rest pooled.
 
-    hits of trials: positives found of positives tested, with its 95% Wilson interval, which takes trials for independent; they are
-    not quite, since repetitions test the same positives again. errors: what the method raised, with how often.
+    g_mean, mcc: means over folds, as in the paper, with standard deviations `_sd`.
+    hits, trials: positives found of positives tested.
+    interval: the 95% Wilson interval of hits. It takes trials for independent, which they are not
+        quite, since repetitions test the same positives again.
+    errors: what the method raised, with how often.
     """
 
     problem: str
@@ -49,7 +53,11 @@ class Summary:
 
 def summarise(records: Sequence[Record]) -> Summary:
     """Of records that share problem and method."""
-    (problem, method) = _the_only({(record.problem, record.method) for record in records})
+    kinds = {(record.problem, record.method) for record in records}
+    if len(kinds) != 1:
+        found = sorted(map(str, kinds))
+        raise ValueError(f"records of one problem and method are summed up, not of {found}")
+    ((problem, method),) = kinds
     g_means, mccs = np.array([r.g_mean for r in records]), np.array([r.mcc for r in records])
     hits, trials = sum(r.tp for r in records), sum(r.tp + r.fn for r in records)
     precisions = [r.average_precision for r in records if r.average_precision is not None]
@@ -94,16 +102,7 @@ def wilson(hits: int, trials: int) -> Interval:
 def by_method(records: Sequence[Record], problem: str) -> dict[str, list[Record]]:
     """A problem's records by method, each in order of repetition and fold."""
     methods: dict[str, list[Record]] = {}
-    for record in sorted(
-        (r for r in records if r.problem == problem), key=lambda r: (r.repetition, r.fold)
-    ):
-        methods.setdefault(record.method, []).append(record)
+    for record in sorted(records, key=lambda r: (r.repetition, r.fold)):
+        if record.problem == problem:
+            methods.setdefault(record.method, []).append(record)
     return methods
-
-
-def _the_only(values: set[tuple[str, str]]) -> tuple[str, str]:
-    if len(values) != 1:
-        raise ValueError(
-            f"records of one problem and method are summed up, not of {sorted(map(str, values))}"
-        )
-    return next(iter(values))

@@ -1,8 +1,9 @@
 """Whether two methods differ by more than the luck of the folds.
 
-Folds of repeated cross-validation share most of their training rows, so their scores are not independent, and the plain paired t-test
-finds differences everywhere. Nadeau and Bengio's correction ("Inference for the generalization error", Machine Learning 52, 2003)
-widens the variance by the ratio of test to training rows.
+Folds of repeated cross-validation share most of their training rows, so their scores are not
+independent, and the plain paired t-test finds differences everywhere. Nadeau and Bengio's
+correction ("Inference for the generalization error", Machine Learning 52, 2003) widens the
+variance by the ratio of test to training rows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ LEVEL = 0.05  # the paper's
 
 
 class TTest(NamedTuple):
-    """difference: mean of first − second. p_value: two-sided. n: how many folds were paired."""
+    """The result of a paired test.
+
+    difference: mean of first − second.
+    p_value: two-sided.
+    n: how many folds were paired.
+    """
 
     difference: float
     statistic: float
@@ -28,8 +34,9 @@ class TTest(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A method beside the best one on some score. p_value: two-sided, corrected for many comparisons where that was asked for.
+    """A method beside the best one on some score.
 
+    p_value: two-sided, corrected for many comparisons where that was asked for.
     wins: whether it is the best or cannot be told from it.
     """
 
@@ -42,8 +49,10 @@ class Standing(NamedTuple):
 
 
 class Challenger(NamedTuple):
-    """A method with a better mean on some score than the one in question. ahead: by how much. p_value: as in a Standing.
+    """A method with a better mean on some score than the one in question.
 
+    ahead: by how much.
+    p_value: as in a Standing.
     beats: whether the test can tell the two apart.
     """
 
@@ -58,12 +67,15 @@ class Challenger(NamedTuple):
 def corrected_t_test(
     first: Sequence[float], second: Sequence[float], *, test_per_train: float
 ) -> TTest:
-    """The corrected resampled t-test of paired scores:
+    """The corrected resampled t-test of paired scores.
 
         t = d̄ / √((1/n + n_test/n_train) · s²_d),  n − 1 degrees of freedom
 
-    first, second: scores on the same n folds, in the same order. test_per_train: n_test/n_train, 1/4 for five folds.
-    Differences that are all equal have no variance: p is 1 where they are 0, up to rounding, and 0 otherwise.
+    Differences that are all equal have no variance: p is 1 where they are 0, up to rounding, and 0
+    otherwise.
+
+    first, second: scores on the same n folds, in the same order.
+    test_per_train: n_test/n_train, 1/4 for five folds.
 
     >>> test = corrected_t_test([0.9, 0.8, 0.95, 0.85], [0.7, 0.75, 0.8, 0.8], test_per_train=1 / 3)
     >>> round(test.statistic, 3), round(test.p_value, 3)
@@ -83,15 +95,17 @@ def corrected_t_test(
     rounding = 1e-12 * max(1.0, float(np.abs([first, second]).max()))
     if error <= rounding:
         is_zero = abs(mean) <= rounding
-        return TTest(
-            mean, 0.0 if is_zero else math.copysign(math.inf, mean), 1.0 if is_zero else 0.0, n
-        )
+        if is_zero:
+            return TTest(mean, statistic=0.0, p_value=1.0, n=n)
+        return TTest(mean, statistic=math.copysign(math.inf, mean), p_value=0.0, n=n)
     statistic = mean / error
     return TTest(mean, statistic, float(2.0 * t.sf(abs(statistic), n - 1)), n)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction, in the order given: reject where the corrected value is at most the level.
+    """Holm's step-down correction, in the order given.
+
+    Reject where the corrected value is at most the level.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -108,40 +122,56 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def standings(
     methods: Mapping[str, Sequence[Record]], score: str, *, many: bool = True
 ) -> dict[str, Standing]:
-    """Each method beside the one with the best mean `score` ("g_mean" or "mcc"), tested on the folds they share.
+    """Each method beside the best one, tested on the folds they share.
 
-    many: correct by Holm for as many comparisons as there are other methods. The paper marks its Table 2 without.
+    methods: records by method.
+    score: whose mean decides, "g_mean" or "mcc".
+    many: correct by Holm for as many comparisons as there are other methods. The paper marks its
+        Table 2 without.
     """
     means = {name: _mean(records, score) for name, records in methods.items()}
-    best = max(means, key=lambda name: means[name])  # the first listed among equals
-    found = {best: Standing(best, means[best], best, 1.0, True, len(methods[best]))}
-    for name, test in _tested(
-        methods, best, [name for name in methods if name != best], score, many=many
-    ).items():
-        found[name] = Standing(name, means[name], best, test.p_value, test.p_value > LEVEL, test.n)
+    best = max(means, key=lambda name: means[name])
+    found = {best: Standing(best, means[best], best, p_value=1.0, wins=True, n=len(methods[best]))}
+    others = [name for name in methods if name != best]
+    for name, test in _against(methods, best, others, score, many=many).items():
+        found[name] = Standing(
+            name, means[name], best, test.p_value, wins=test.p_value > LEVEL, n=test.n
+        )
     return {name: found[name] for name in methods}
 
 
 def challengers(
     methods: Mapping[str, Sequence[Record]], name: str, score: str, *, many: bool = True
 ) -> list[Challenger]:
-    """Every method with a better mean than `name`, tested against it. Nobody beats `name` only where none of them does.
+    """Every method with a better mean than `name`, tested against it.
 
-    The best mean alone does not tell: a lower one that varies less may be proven better where the best is not.
-    many: correct by Holm for as many comparisons as there are better means. Given who is ahead, a two-sided p is as likely to be
-    small by chance as before, so those that are behind need no share of the level.
+    Nobody beats `name` only where none of them does. The best mean alone does not tell: a lower
+    one that varies less may be proven better where the best is not.
+
+    many: correct by Holm for as many comparisons as there are better means. Given who is ahead, a
+        two-sided p is as likely to be small by chance as before, so those that are behind need no
+        share of the level.
     """
     means = {other: _mean(records, score) for other, records in methods.items()}
     ahead = [other for other in methods if means[other] > means[name]]
-    tests = _tested(methods, name, ahead, score, many=many)
     return [
-        Challenger(other, means[other], means[other] - means[name], p, p <= LEVEL, n)
-        for other, (_, _, p, n) in tests.items()
+        Challenger(
+            method=other,
+            mean=means[other],
+            ahead=means[other] - means[name],
+            p_value=test.p_value,
+            beats=test.p_value <= LEVEL,
+            n=test.n,
+        )
+        for other, test in _against(methods, name, ahead, score, many=many).items()
     ]
 
 
 def tested_per_learned(records: Sequence[Record]) -> float:
-    """n_test/n_train over these folds. Validation rows count as training rows: a method chooses by them, which is learning."""
+    """n_test/n_train over these folds.
+
+    Validation rows count as training rows: a method chooses by them, which is learning.
+    """
     return sum(record.tested for record in records) / sum(record.learned for record in records)
 
 
@@ -149,7 +179,7 @@ def _mean(records: Sequence[Record], score: str) -> float:
     return float(np.mean([getattr(record, score) for record in records]))
 
 
-def _tested(
+def _against(
     methods: Mapping[str, Sequence[Record]],
     name: str,
     others: Sequence[str],

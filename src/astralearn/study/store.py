@@ -1,7 +1,8 @@
-"""The study's file: one SQLite database that a run may leave at any moment and another continue.
+"""The study's file: an SQLite database that one run leaves and another continues.
 
-Every unit's records are written in one transaction, so that a killed run loses at most the units in flight. A lock beside the file
-keeps a second run out; the operating system releases it when its holder dies, however it dies.
+Every unit's records are written in one transaction, so that a killed run loses at most the units
+in flight. A lock beside the file keeps a second run out; the operating system releases it when its
+holder dies, however it dies.
 """
 
 from __future__ import annotations
@@ -20,22 +21,25 @@ from typing import Any
 
 import numpy as np
 
-from astralearn.study.record import History, Key, Outcome, Record
+from astralearn.study.record import Key, MonitoredSeries, Outcome, Record
 
 FORMAT = 1
-PROBLEM, METHOD = "problem ", "method "  # before their names among the settings
-COLUMNS = [field.name for field in fields(Record)]
+# What stands before their names among the settings.
+PROBLEM_PREFIX, METHOD_PREFIX = "problem ", "method "
+RECORD_COLUMNS = [field.name for field in fields(Record)]
 SCHEMA = f"""
 BEGIN;
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sessions (started TEXT NOT NULL, versions TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS records (
-  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL, learned INTEGER NOT NULL,
+  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL,
+  learned INTEGER NOT NULL,
   tn INTEGER NOT NULL, fp INTEGER NOT NULL, fn INTEGER NOT NULL, tp INTEGER NOT NULL,
   average_precision REAL, fit_seconds REAL NOT NULL, error TEXT,
   PRIMARY KEY (problem, method, repetition, fold)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS histories (
-  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL, series TEXT NOT NULL,
+  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL,
+  series TEXT NOT NULL,
   points BLOB NOT NULL, -- little-endian float32
   PRIMARY KEY (problem, method, repetition, fold, series)) WITHOUT ROWID;
 PRAGMA user_version = {FORMAT};
@@ -85,14 +89,14 @@ class Store:
         self._lock.close()
 
     def agree(self, settings: Mapping[str, str]) -> None:
-        """Stores settings that are new; MismatchError, where one is stored with another value."""
+        """Store settings that are new; MismatchError where a stored one has another value."""
         stored = dict(self._database.execute("SELECT name, value FROM settings"))
         for name, value in settings.items():
             if stored.get(name, value) != value:
                 before, now = differing(stored[name], value), differing(value, stored[name])
-                change = f"its {name} is {before}, now it is {now}"
                 raise MismatchError(
-                    f"{self.path} holds another study: {change}. Use another path (--out), or delete the file."
+                    f"{self.path} holds another study: its {name} is {before}, now it is {now}. "
+                    "Use another path (--out), or delete the file."
                 )
         with writing(self.path), self._database:
             self._database.executemany(
@@ -100,7 +104,7 @@ class Store:
             )
 
     def begin_session(self, started: str, versions: Mapping[str, str]) -> None:
-        """Notes when a run began and with which versions of what."""
+        """Note when a run began and with which versions of what."""
         with writing(self.path), self._database:
             self._database.execute(
                 "INSERT INTO sessions VALUES (?, ?)",
@@ -111,9 +115,9 @@ class Store:
         """All of them or none."""
         with writing(self.path), self._database:
             for record, history in outcomes:
+                places = ", ".join("?" * len(RECORD_COLUMNS))
                 self._database.execute(
-                    f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(COLUMNS))})",
-                    astuple(record),
+                    f"INSERT OR REPLACE INTO records VALUES ({places})", astuple(record)
                 )
                 rows = [
                     (*record.key, name, np.asarray(points, dtype="<f4").tobytes())
@@ -130,40 +134,48 @@ class Store:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Says in a StudyError what the operating system or SQLite refused while `path` was being written; InUseError where it is locked."""
+    """Say in a StudyError what refused to let `path` be written.
+
+    That is the operating system or SQLite. InUseError where another run holds the lock.
+    """
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         # The lowest byte of SQLite's code is what happened, the others are details of it.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise InUseError(
-                f"{path} is in use by another run: wait until it is done, or use another path (--out)"
+                f"{path} is in use by another run: wait until it is done, or use another path "
+                "(--out)"
             ) from error
         raise StudyError(
-            f"{path} cannot be written ({error}): use another path (--out), in a folder that can be made and written to"
+            f"{path} cannot be written ({error}): use another path (--out), in a folder that can "
+            "be made and written to"
         ) from error
 
 
 def delete(path: Path) -> None:
-    """A study's file, and what SQLite and the lock leave beside it."""
+    """Delete a study's file, and what SQLite and the lock leave beside it."""
     for ending in ("", "-wal", "-shm", ".lock"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def read_records(path: Path) -> list[Record]:
-    """Every record, in order of problem, method, repetition and fold. Works while a run is writing."""
+    """Every record, in order of problem, method, repetition and fold.
+
+    It works while a run is writing.
+    """
     with closing(_opened_to_read(path)) as database:
         return _records(database)
 
 
-def read_histories(path: Path, problem: str) -> dict[str, list[History]]:
+def read_histories(path: Path, problem: str) -> dict[str, list[MonitoredSeries]]:
     """For each method of a problem, its folds' monitored series."""
     query = "SELECT method, repetition, fold, series, points FROM histories WHERE problem = ?"
     folds: dict[tuple[str, int, int], dict[str, Any]] = defaultdict(dict)
     with closing(_opened_to_read(path)) as database:
         for method, repetition, fold, series, points in database.execute(query, (problem,)):
             folds[method, repetition, fold][series] = np.frombuffer(points, dtype="<f4")
-    by_method: dict[str, list[History]] = defaultdict(list)
+    by_method: dict[str, list[MonitoredSeries]] = defaultdict(list)
     for (method, _, _), history in folds.items():
         by_method[method].append(history)
     return dict(by_method)
@@ -182,35 +194,40 @@ def problems_in(path: Path) -> list[str]:
     """The names of the problems that the file's plans had."""
     with closing(_opened_to_read(path)) as database:
         names = [name for (name,) in database.execute("SELECT name FROM settings ORDER BY name")]
-    return [name.removeprefix(PROBLEM) for name in names if name.startswith(PROBLEM)]
+    return [name.removeprefix(PROBLEM_PREFIX) for name in names if name.startswith(PROBLEM_PREFIX)]
 
 
 def methods_in(path: Path) -> dict[str, str]:
-    """What the methods of the file's plans are, by name, as `Method.described` says it."""
+    """The methods of the file's plans by name, as `Method.described` says them."""
     with closing(_opened_to_read(path)) as database:
         settings = dict(database.execute("SELECT name, value FROM settings ORDER BY name"))
     return {
-        name.removeprefix(METHOD): value
+        name.removeprefix(METHOD_PREFIX): value
         for name, value in settings.items()
-        if name.startswith(METHOD)
+        if name.startswith(METHOD_PREFIX)
     }
 
 
 def _records(database: sqlite3.Connection) -> list[Record]:
-    return [Record(*row) for row in database.execute(f"SELECT {', '.join(COLUMNS)} FROM records")]
+    rows = database.execute(f"SELECT {', '.join(RECORD_COLUMNS)} FROM records")
+    return [Record(*row) for row in rows]
 
 
 def differing(setting: str, other: str) -> str:
-    """The parameters of a setting that the other does not have; all of it, where it is no list of parameters."""
+    """The parameters of a setting that the other does not have.
+
+    All of it, where it is no list of parameters.
+    """
     others = BETWEEN_PARAMETERS.split(other)
-    return (
-        ", ".join(part for part in BETWEEN_PARAMETERS.split(setting) if part not in others).strip()
-        or "without it"
-    )
+    own = [part for part in BETWEEN_PARAMETERS.split(setting) if part not in others]
+    return ", ".join(own).strip() or "without it"
 
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
-    """SQLite's own exclusive lock, on an empty database beside the file: portable, and gone when the process is."""
+    """SQLite's own exclusive lock, on an empty database beside the file.
+
+    It is portable, and gone when the process is.
+    """
     with writing(path):
         lock = sqlite3.connect(
             path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None
@@ -239,33 +256,31 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, FORMAT):
             raise StudyError(
-                f"{path} was written in format {version} by another version of astralearn; this one knows {FORMAT}"
+                f"{path} was written in format {version} by another version of astralearn; "
+                f"this one knows {FORMAT}"
             )
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(SCHEMA)
-    except (
-        sqlite3.OperationalError
-    ):  # a DatabaseError too, but one of the file's place, not of what is in it
+    except sqlite3.OperationalError:
+        # This one is a DatabaseError too, but of the file's place, not of what is in it.
         raise
     except sqlite3.DatabaseError as error:
         raise StudyError(f"{path} is not a study file: {error}") from error
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:
-    """Leaves the file as it is. An empty study, where a run was killed before it had written anything."""
-    if not os.path.isfile(
-        path
-    ):  # unlike Path.is_file, it takes a name that is too long, or hidden from us, for one that is not there
+    """The file as it is, or an empty study where a killed run had written nothing."""
+    # Unlike Path.is_file, this takes a name that is too long, or hidden from us, for an absent one.
+    if not os.path.isfile(path):
         raise StudyError(f"no study file: {path}")
     try:
         database = _read_only(path)
-    except sqlite3.OperationalError as error:  # of the file's place
+    except sqlite3.OperationalError as error:
         raise StudyError(f"{path} cannot be read ({error})") from error
     except sqlite3.DatabaseError as error:
         raise StudyError(f"{path} is not a study file: {error}") from error
-    tables = {
-        name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    }
+    listed = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = {name for (name,) in listed}
     if not tables:
         database.close()
         database = sqlite3.connect(":memory:")
@@ -277,14 +292,17 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    """Without a journal beside it nobody is writing the file, and SQLite has to be told: it would make a journal, and leave it there."""
-    path = Path(os.path.realpath(path))  # beside which the journal is, not beside a link
+    """Open a file without leaving a journal beside it.
+
+    Without a journal there nobody is writing the file, and SQLite has to be told: it would make
+    one, and leave it. The journal is beside the file itself, not beside a link to it.
+    """
+    path = Path(os.path.realpath(path))
     way = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     database = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
     try:
-        database.execute(
-            "SELECT name FROM sqlite_master LIMIT 1"
-        )  # it opens a file when it is first asked something
+        # SQLite opens a file when it is first asked something.
+        database.execute("SELECT name FROM sqlite_master LIMIT 1")
     except BaseException:
         database.close()
         raise

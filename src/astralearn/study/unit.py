@@ -1,4 +1,4 @@
-"""One unit of work: a method on one fold, or on many at once where it can train them as one stack."""
+"""One unit of work: a method on one fold, or on many that it trains as one stack."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astralearn.datasets.problem import Problem, Rows
+from astralearn.datasets.problem import Problem, RowNumbers
 from astralearn.study.encoding import encoder_for
 from astralearn.study.method import Method, seeded
-from astralearn.study.record import History, Outcome, Record
+from astralearn.study.record import MonitoredSeries, Outcome, Record
 from astralearn.study.splits import Split, seed_of
 
-HISTORY_POINTS = 250  # kept of each monitored series: enough for a figure, 1 kB a series
+# Kept of each monitored series: enough for a figure, 1 kB a series.
+HISTORY_POINTS = 250
 # XGBoost says when and from where it raised: one error on many folds is to be one message.
 PASSING_DETAIL = re.compile(r"\[\d\d:\d\d:\d\d\] |Stack trace:.*", re.DOTALL)
-MOST_ENCODED = (
-    4_000_000  # values of a unit's folds before they are encoded, each in a copy of its own: 32 MB
-)
+# Values of a unit's folds before they are encoded, each in a copy of its own: 32 MB.
+MOST_ENCODED = 4_000_000
 
 
 class Unit(NamedTuple):
@@ -38,9 +38,10 @@ class Unit(NamedTuple):
 def units(
     problem: Problem, method: Method, splits: Sequence[Split], *, seed: int, stack: int
 ) -> list[Unit]:
-    """The units of one problem and method: `stack` folds each where the method trains many in one call, otherwise one each.
+    """The units of one problem and method.
 
-    Where X has to be encoded, fewer: as many as MOST_ENCODED allows.
+    `stack` folds each where the method trains many in one call, otherwise one each. Where X has to
+    be encoded, as many as MOST_ENCODED allows.
     """
     size = stack if method.stacks else 1
     if size > 1 and encoder_for(problem.X) is not None:
@@ -52,30 +53,26 @@ def units(
 
 
 def run_unit(unit: Unit) -> list[Outcome]:
-    """Fits and tests. Seeds depend on the study's seed and the place in it, not on the method, so that methods start alike.
+    """Fit and test every fold of the unit.
 
-    A method that raises has missed the fold. Where a stack raises, its folds are tried one by one, so that one bad fold does not
-    cost the others.
+    Seeds depend on the study's seed and the place in it, not on the method, so that methods start
+    alike. A method that raises has missed the fold. Where a stack raises, its folds are tried one
+    by one, so that one bad fold does not cost the others.
     """
     first = unit.splits[0]
     estimator = seeded(unit.method.estimator, seed_of(unit.seed, first.repetition, first.fold))
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # convergence and the like: hundreds of fits would bury the progress display
+        # Warnings of hundreds of fits, of convergence and the like, would bury the progress.
+        warnings.simplefilter("ignore")
         try:
             return _fit_and_test(unit, estimator)
-        except Exception as error:  # whatever a rival raises
-            if "KeyboardInterrupt" in str(
-                error
-            ):  # met in a library's callback, which made an error of its own of it
+        except Exception as error:
+            # A library that meets it in a callback makes an error of its own of it.
+            if "KeyboardInterrupt" in str(error):
                 raise KeyboardInterrupt from None
             if len(unit.splits) > 1:
-                return [
-                    outcome
-                    for split in unit.splits
-                    for outcome in run_unit(unit._replace(splits=[split]))
-                ]
+                alone = [unit._replace(splits=[split]) for split in unit.splits]
+                return [outcome for one in alone for outcome in run_unit(one)]
             return [Outcome(_missed(unit, first, error), {})]
 
 
@@ -99,12 +96,14 @@ def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
 
 
 def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
-    """A seed for each fold of the stack, where `fit_many` takes them: otherwise all its folds start from the estimator's one seed."""
+    """A seed for each fold of the stack, where `fit_many` takes them.
+
+    Otherwise all its folds start from the estimator's one seed.
+    """
     if "random_states" not in inspect.signature(estimator.fit_many).parameters:
         return {}
-    return {
-        "random_states": [seed_of(unit.seed, split.repetition, split.fold) for split in unit.splits]
-    }
+    seeds = [seed_of(unit.seed, split.repetition, split.fold) for split in unit.splits]
+    return {"random_states": seeds}
 
 
 def _tested(
@@ -120,7 +119,7 @@ def _tested(
 
         precision = float(average_precision_score(truth, scores))
     record = Record(
-        *_place(unit, split),
+        **_place(unit, split),
         tn=int(((truth == 0) & (predicted == 0)).sum()),
         fp=int(((truth == 0) & (predicted == 1)).sum()),
         fn=int(((truth == 1) & (predicted == 0)).sum()),
@@ -133,30 +132,28 @@ def _tested(
 
 def _missed(unit: Unit, split: Split, error: Exception) -> Record:
     positives = int(unit.problem.y[split.test].sum())
-    message = " ".join(f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}".split())[
-        :500
-    ]
-    place = _place(unit, split)
+    message = f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}"
     return Record(
-        *place,
-        len(split.test) - positives,
-        0,
-        positives,
-        0,
+        **_place(unit, split),
+        tn=len(split.test) - positives,
+        fp=0,
+        fn=positives,
+        tp=0,
         average_precision=None,
         fit_seconds=0.0,
-        error=message,
+        error=" ".join(message.split())[:500],
     )
 
 
-def _place(unit: Unit, split: Split) -> tuple[str, str, int, int, int]:
-    return (
-        unit.problem.name,
-        unit.method.name,
-        split.repetition,
-        split.fold,
-        len(split.train) + len(split.validation),
-    )
+def _place(unit: Unit, split: Split) -> dict[str, Any]:
+    """The fields of a Record that say where in the study it belongs."""
+    return {
+        "problem": unit.problem.name,
+        "method": unit.method.name,
+        "repetition": split.repetition,
+        "fold": split.fold,
+        "learned": len(split.train) + len(split.validation),
+    }
 
 
 def how_positive(model: Any, X: NDArray[Any]) -> NDArray[Any] | None:
@@ -169,9 +166,10 @@ def how_positive(model: Any, X: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _as_numbers(unit: Unit) -> tuple[NDArray[Any], NDArray[np.int8], list[Split]]:
-    """X, y and splits. Where X has to be encoded, each fold gets rows of its own, encoded by what was fitted on its training rows.
+    """X, y and splits, in numbers.
 
-    Folds may see different categories; the narrower ones are filled up with zeros.
+    Where X has to be encoded, each fold gets rows of its own, encoded by what was fitted on its
+    training rows. Folds may see different categories; the narrower ones are filled up with zeros.
     """
     problem = unit.problem
     encoder = encoder_for(problem.X)
@@ -182,9 +180,8 @@ def _as_numbers(unit: Unit) -> tuple[NDArray[Any], NDArray[np.int8], list[Split]
     blocks, labels, splits, offset = [], [], [], 0
     for split in unit.splits:
         rows = np.concatenate([split.train, split.validation, split.test])
-        fitted = clone(encoder).fit(
-            _taken(problem.X, split.train if unit.method.validates else split.learn)
-        )
+        learned = split.train if unit.method.validates else split.learn
+        fitted = clone(encoder).fit(_taken(problem.X, learned))
         blocks.append(np.asarray(fitted.transform(_taken(problem.X, rows)), dtype=float))
         labels.append(problem.y[rows])
         splits.append(_consecutive(split, offset))
@@ -202,11 +199,11 @@ def _consecutive(split: Split, offset: int) -> Split:
     )
 
 
-def _taken(X: Any, rows: Rows) -> Any:
+def _taken(X: Any, rows: RowNumbers) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def _thinned(history: Any) -> History:
+def _thinned(history: Any) -> MonitoredSeries:
     """At most HISTORY_POINTS of each series, first and last epoch included."""
     if not history or "epoch" not in history:
         return {}
