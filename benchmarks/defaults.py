@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from astralearn import ASTraClassifier, datasets
-from astralearn.cross_fitting import ALPHA_WITH_ROOM, ALPHAS
+from astralearn.classifier.tuning import ALPHA_WITH_ROOM, ALPHAS
 from astralearn.methods import DEFAULT_METHOD, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1

@@ -32,7 +32,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from astralearn.cross_fitting import ALPHAS, PARTS, TRAINED_ON
+from astralearn.classifier.tuning import ALPHAS, PARTS, TRAINED_ON
 
 FEATURES, HIDDEN = 3, 2
 TRAIN, VALIDATION, POSITIVES = 12_020, 4_007, (20, 7)

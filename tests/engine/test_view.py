@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import mahalanobis
 
+from astralearn.classifier.rows import MOST_FEATURES, Rows, prepare, with_distance
 from astralearn.engine.view import FAR, View
-from astralearn.preparation import MOST_FEATURES, Rows, prepare, with_distance
 
 RNG = np.random.default_rng(0)
 MIX = np.array([[2.0, 0.5, 0.0], [0.0, 1.0, -3.0], [0.0, 0.0, 1.0]])
@@ -125,6 +125,6 @@ def test_blocks_do_not_show(monkeypatch):
     some = rows()
     view = View(np.zeros(3), np.ones(3))
     whole = with_distance(view, some)
-    monkeypatch.setattr("astralearn.preparation.BLOCK", 37)
+    monkeypatch.setattr("astralearn.classifier.rows.BLOCK", 37)
     for one, other in zip(whole, with_distance(view, some), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -9,6 +9,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_y
 
+from astralearn.classifier.labels import positive_index
+
 
 class MinorityLabels:
     """Labels to 0 and 1 and back, 1 for the rarer class.
@@ -38,7 +40,7 @@ class MinorityLabels:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
-        return cls(classes, int(counts[1] <= counts[0]))
+        return cls(classes, positive_index(counts))
 
     @property
     def minority(self) -> Any:

@@ -27,7 +27,7 @@ from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, LightGBMScore
 from astralearn.boosting.training import lightgbm_round
-from astralearn.left_whole import left_whole
+from astralearn.classifier.left_whole import left_whole
 
 # The line of a LightGBM model file that holds labels and slope. LightGBM reads past header keys that it does not know.
 # A Booster in memory has no header: there it is an attribute, which pickles with it.

@@ -23,7 +23,7 @@ from astralearn.boosting.estimator import (
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.scores import SCORES, XGBoostScore
 from astralearn.boosting.training import xgboost_round
-from astralearn.left_whole import left_whole
+from astralearn.classifier.left_whole import left_whole
 
 # The attribute of a Booster that holds labels and slope; XGBoost keeps attributes in its model files.
 STATE_ATTRIBUTE = "astralearn_state"

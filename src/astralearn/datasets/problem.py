@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
 
 RowNumbers = NDArray[np.intp]
@@ -218,13 +219,13 @@ def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]
     if len(counts) > 2:
         choose = "choose the positive one (positive=, on the command line --positive VALUE)"
         raise NotTwoClassesError(f"{target!r} has {len(counts)} values, {values}: {choose}")
-    if counts.iloc[0] > counts.iloc[1]:
-        return str(counts.index[-1])
-    last = str(max(counts.index))
-    notes.append(
-        f"both values of {target!r} occur {counts.iloc[0]} times; {last!r}, which sorts last, is taken for the positive one"
-    )
-    return last
+    by_label = counts.sort_index()
+    minority = str(by_label.index[positive_index(by_label.to_numpy())])
+    if counts.iloc[0] == counts.iloc[1]:
+        notes.append(
+            f"both values of {target!r} occur {counts.iloc[0]} times; {minority!r}, which sorts last, is taken for the positive one"
+        )
+    return minority
 
 
 def _as_text(value: object) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from astralearn.classifier.labels import positive_index
+from astralearn.engine.rows import Fold
 from astralearn.engine.view import FAR
 
 LEAST_SUM, LARGEST_SUM = (
@@ -46,7 +51,7 @@ def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> tupl
         raise ValueError(f"y must contain two classes to tell apart; found {found}")
     check_sums(y, weight, "sample_weight")
     if positive is None:
-        return classes, classes[0 if counts[0] < counts[1] else 1]
+        return classes, classes[positive_index(counts)]
     if positive not in classes.tolist():
         raise ValueError(
             f"warm_start=True goes on with networks that tell {positive} from the rest, which y no longer has; found "
@@ -137,3 +142,61 @@ def check_seeds(random_states: Sequence[int], n_splits: int) -> None:
         raise ValueError(
             f"random_states must be a list of one seed per split, of which there are {n_splits}; found {random_states!r:.80}"
         )
+
+
+ClassWeight = dict[Any, Any] | str | None
+
+
+class Costs(NamedTuple):
+    """Factors of the sample weights."""
+
+    of_negative: float = 1.0
+    of_positive: float = 1.0
+
+    def on(self, fold: Fold) -> Fold:
+        if self == (1.0, 1.0):
+            return fold
+        return replace(
+            fold, weight=fold.weight * np.where(fold.y, self.of_positive, self.of_negative)
+        )
+
+
+def check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown and not set(labels) <= set(class_weight):
+        raise ValueError(f"class_weight must name labels of y, which has {labels}; found {unknown}")
+    wrong = {
+        label: cost
+        for label, cost in class_weight.items()
+        if not (isinstance(cost, Real) and 0 <= float(cost) < math.inf)
+    }
+    if wrong:
+        raise ValueError(
+            f"class_weight must be finite and at least 0 for every label; found {wrong}"
+        )
+
+
+def costs_of(
+    class_weight: ClassWeight, classes: tuple[Any, Any], y: np.ndarray, weight: np.ndarray
+) -> Costs:
+    """For cross-entropy. classes: the majority's label and the minority's. y, weight: labels and sample weights of the training rows."""
+    if class_weight is None:
+        return Costs()
+    if isinstance(class_weight, dict):
+        return Costs(*(float(class_weight.get(label, 1.0)) for label in classes))
+    negatives, positives = (float(weight[y == label].sum()) for label in classes)
+    return Costs(
+        (negatives + positives) / (2 * negatives), (negatives + positives) / (2 * positives)
+    )
+
+
+def positive_share(class_weight: ClassWeight, classes: tuple[Any, Any]) -> float:
+    """For the other losses: the minority's share of the two costs, ½ without any or where they are "balanced"."""
+    if not isinstance(class_weight, dict):
+        return 0.5
+    negative, positive = (float(class_weight.get(label, 1.0)) for label in classes)
+    if negative + positive <= 0:
+        raise ValueError(
+            f"class_weight must be above 0 for one class at least; found {class_weight}"
+        )
+    return positive / (negative + positive)

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_1samp
 
-from astralearn import cross_fitting
-from astralearn.cross_fitting import (
+from astralearn.classifier import tuning
+from astralearn.classifier.tuning import (
     ALPHA_WITH_ROOM,
     ALPHAS,
     GAIN,
@@ -56,8 +56,8 @@ def test_every_row_is_left_out_once_and_otherwise_seen():
 
 
 def test_many_rows_are_drawn_from(monkeypatch):
-    monkeypatch.setattr(cross_fitting, "TRAINED_ON", 10)
-    monkeypatch.setattr(cross_fitting, "JUDGED", 25)
+    monkeypatch.setattr(tuning, "TRAINED_ON", 10)
+    monkeypatch.setattr(tuning, "JUDGED", 25)
     whole = fold()
     found = trials(whole, seed=0)
     judged = np.concatenate([numbers(trial.left_out) for trial in found])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from astralearn import cross_fitting, fitting
+from astralearn.classifier import fitting, tuning
 from astralearn.engine.training import Trained
 from rare_problems import apart, overlapping, quick, rare
 
@@ -83,7 +83,7 @@ def test_warm_start_goes_on_with_the_alpha_that_was_chosen(monkeypatch):
     X, y = overlapping()
     through = quick(epochs=400, alpha=128.0).fit(X, y)
     model = choosing(warm_start=True).fit(X, y)
-    monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("alpha was chosen anew"))
+    monkeypatch.setattr(tuning, "trials", lambda *_: pytest.fail("alpha was chosen anew"))
     assert model.fit(X, y).n_iter_ == 400
     assert model.coefs_.tobytes() == through.coefs_.tobytes()
 
@@ -105,7 +105,7 @@ def test_where_the_classes_lie_apart_the_boundary_moves_into_the_gap(solver):
     )
     np.testing.assert_array_equal(model.predict(X), y)
     both = moving(solver=solver, alpha="auto").fit(X, y)
-    assert both.alpha_ == cross_fitting.ALPHA_WITH_ROOM
+    assert both.alpha_ == tuning.ALPHA_WITH_ROOM
     np.testing.assert_allclose(both.margin_, model.margin_, rtol=1e-3)
 
 
@@ -124,7 +124,7 @@ def test_a_margin_may_be_given():
     "options", [{"activation": "sigmoid"}, {"slope_limit": 0.0}, {"margin": 0.0}, {"margin": 1.0}]
 )
 def test_nothing_is_tried_where_nothing_is_to_be_chosen(options, monkeypatch):
-    monkeypatch.setattr(cross_fitting, "trials", lambda *_: pytest.fail("rows were left out"))
+    monkeypatch.setattr(tuning, "trials", lambda *_: pytest.fail("rows were left out"))
     assert moving(**options).fit(*apart()).margin_ == options.get("margin", 0.0)
 
 
@@ -153,9 +153,7 @@ def test_warm_start_keeps_the_margin(monkeypatch):
     X, y = apart()
     model = moving(warm_start=True).fit(X, y)
     margin = model.margin_
-    monkeypatch.setattr(
-        cross_fitting, "trials", lambda *_: pytest.fail("the margin was chosen anew")
-    )
+    monkeypatch.setattr(tuning, "trials", lambda *_: pytest.fail("the margin was chosen anew"))
     assert model.fit(X, y).margin_ == margin > 0
 
 

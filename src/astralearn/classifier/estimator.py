@@ -20,20 +20,20 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from astralearn import input_checks
-from astralearn.class_costs import Costs, check_class_weight, costs_of, positive_share
+from astralearn.classifier import checks
+from astralearn.classifier.checks import Costs, check_class_weight, costs_of, positive_share
+from astralearn.classifier.left_whole import left_whole
+from astralearn.classifier.prediction import averaged, prior_shift
+from astralearn.classifier.rows import Part, Prepared, Rows, hold_out, prepare, prepare_many
+from astralearn.classifier.tuning import Choice
 from astralearn.core import LOSSES, threshold
 from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.sigmoid import sigmoid
-from astralearn.cross_fitting import Choice
 from astralearn.engine.network import Architecture
 from astralearn.engine.view import View
-from astralearn.left_whole import left_whole
-from astralearn.prediction import averaged, prior_shift
-from astralearn.preparation import Part, Prepared, Rows, hold_out, prepare, prepare_many
 
 if TYPE_CHECKING:
-    from astralearn.fitting import Fitted
+    from astralearn.classifier.fitting import Fitted
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -81,7 +81,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     alpha : float or "auto"
         L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free. "auto": 2, or 32 or 128 where networks
         that were trained without some rows judge these clearly better with it, or 0.1 where a new positive would be found for certain
-        (`astralearn.cross_fitting`).
+        (`astralearn.classifier.tuning`).
     margin : float or "auto"
         By how much the boundary moves towards the minority when training is done, in rebalanced logits; 0, as in the paper, leaves it
         there. "auto": to the middle of the gap between the classes, where rows left out show one; 0 elsewhere and without a slope.
@@ -138,6 +138,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     >>> int(model.predict(X)[:5].sum()), model.minority_class_
     (5, np.float64(1.0))
     """
+
+    __module__ = "astralearn.classifier"  # where users, pickles and skops' trusted types find it
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
@@ -304,13 +306,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
         of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
         """
-        splits = input_checks.checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
+        splits = checks.checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
         everything = clone(self)
         rows, labels = everything._checked(X, y, sample_weight)
         seed = self._draw_seed()
         models = [clone(self) for _ in splits]
         if random_states is not None:
-            input_checks.check_seeds(random_states, len(splits))
+            checks.check_seeds(random_states, len(splits))
             models = [
                 model.set_params(random_state=state)
                 for model, state in zip(models, random_states, strict=True)
@@ -376,7 +378,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[Rows, np.ndarray]:
         """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        input_checks.check_labels(y)
+        checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
             check_class_weight(self.class_weight, np.unique(y).tolist())
@@ -386,11 +388,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 if cost == 0 and self.loss == "bce"
             ):
                 weight = np.where(y == label, 0.0, weight)
-        self.classes_, self.minority_class_ = input_checks.two_classes(y, weight, positive)
+        self.classes_, self.minority_class_ = checks.two_classes(y, weight, positive)
         if self.alpha != 0:
-            input_checks.warn_of_small_weights(weight)
+            checks.warn_of_small_weights(weight)
         if not self.standardize:
-            input_checks.warn_of_far_features(X)
+            checks.warn_of_far_features(X)
         self._check_combinations()
         return Rows(X, y == self.minority_class_, weight), y
 
@@ -428,7 +430,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}"
             )
         weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-        input_checks.check_sums(y, weight, "the weights in validation")
+        checks.check_sums(y, weight, "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
 
     def _remember_input(self, checked: Any, y: np.ndarray, weight: np.ndarray) -> None:
@@ -436,7 +438,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = checked.n_features_in_
         if hasattr(checked, "feature_names_in_"):
             self.feature_names_in_ = checked.feature_names_in_
-        self.classes_, self.minority_class_ = input_checks.two_classes(y, weight)
+        self.classes_, self.minority_class_ = checks.two_classes(y, weight)
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -530,8 +532,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         earlier: list[dict[str, np.ndarray]] | None = None,
     ) -> list[Fitted]:
         """The networks of each part. earlier: where they stood, if they are to go on."""
+        from astralearn.classifier.fitting import Case, Recipe, fit_networks
         from astralearn.engine.training import Settings
-        from astralearn.fitting import Case, Recipe, fit_networks
 
         architecture = self._architecture(parts[0].train.view.n_inputs)
         settings = Settings(

@@ -1,6 +1,6 @@
 import pytest
 
-from astralearn.left_whole import left_whole
+from astralearn.classifier.left_whole import left_whole
 
 
 class Model:

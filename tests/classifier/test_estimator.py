@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
-from astralearn import ASTraClassifier, preparation
+from astralearn import ASTraClassifier
+from astralearn.classifier import rows
 from astralearn.core import LOSSES
 from rare_problems import apart, quick, rare
 
@@ -137,7 +138,7 @@ def test_weights_rows_and_order():
 
 
 def test_of_many_rows_too_a_weight_is_a_repetition_of_a_positive(monkeypatch):
-    monkeypatch.setattr(preparation, "MERGED_UP_TO", 100)
+    monkeypatch.setattr(rows, "MERGED_UP_TO", 100)
     X, y = apart(positives=6)
     again = np.r_[np.arange(len(X)), np.repeat(np.arange(6), 4)]
     options = {"alpha": "auto", "margin": "auto", "epochs": 200}

@@ -36,7 +36,7 @@ def test_the_decision_is_the_mean_of_the_networks(fitted):
 def test_prediction_in_blocks_is_prediction_at_once(fitted, monkeypatch):
     model, X, _ = fitted
     whole = model.decision_function(X)
-    monkeypatch.setattr("astralearn.prediction.BLOCK", 7)
+    monkeypatch.setattr("astralearn.classifier.prediction.BLOCK", 7)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-9)
 
 

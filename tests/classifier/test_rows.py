@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from astralearn import preparation
-from astralearn.cross_fitting import trials
-from astralearn.preparation import Part, Rows, merged, prepare, prepare_many
+from astralearn.classifier import rows as preparation
+from astralearn.classifier.rows import Part, Rows, merged, prepare, prepare_many
+from astralearn.classifier.tuning import trials
 
 OPTIONS = {"standardize": True, "clip": None, "distance": False}
 

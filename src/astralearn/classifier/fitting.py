@@ -14,16 +14,16 @@ from typing import NamedTuple
 import joblib
 import numpy as np
 
-from astralearn import cross_fitting
-from astralearn.class_costs import Costs
+from astralearn.classifier import tuning
+from astralearn.classifier.checks import Costs
+from astralearn.classifier.prediction import mean_slope
+from astralearn.classifier.progress import bar
+from astralearn.classifier.rows import Prepared
+from astralearn.classifier.tuning import UNTRIED, Choice
 from astralearn.core.curve import TINY, rebalanced_logit, starting_slope
-from astralearn.cross_fitting import UNTRIED, Choice
 from astralearn.engine.network import Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold
 from astralearn.engine.training import History, Settings, Stack, State, Trained, compiling, train
-from astralearn.prediction import mean_slope
-from astralearn.preparation import Prepared
-from astralearn.progress import bar
 
 
 class Case(NamedTuple):
@@ -160,8 +160,8 @@ def _slope_max(rows: Fold, limit: float | None) -> float:
 
 def _choose(case: Case, recipe: Recipe) -> Choice | Trained:
     """What rows left out ask for; after Ctrl-C, the networks under the first alpha that were to judge them."""
-    alphas = cross_fitting.ALPHAS if recipe.alpha == "auto" else (float(recipe.alpha),)
-    trials = cross_fitting.trials(case.rows.train, case.seed)
+    alphas = tuning.ALPHAS if recipe.alpha == "auto" else (float(recipe.alpha),)
+    trials = tuning.trials(case.rows.train, case.seed)
     n = len(trials)
     if n == 0:
         return UNTRIED
@@ -187,7 +187,7 @@ def _choose(case: Case, recipe: Recipe) -> Choice | Trained:
         for start in starts
     ]
     y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
-    return cross_fitting.choice(alphas, judged, slopes, y, weight)
+    return tuning.choice(alphas, judged, slopes, y, weight)
 
 
 def _judged(rows: Fold, trained: Trained, k: int, recipe: Recipe) -> np.ndarray:

@@ -1,0 +1,51 @@
+"""Which of two classes is the positive one: one rule for networks, trees and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+def positive_index(counts: Sequence[int] | np.ndarray) -> int:
+    """Index of the positive class: the rarer; of two equally frequent ones the last.
+
+    counts: rows of each of the two classes, in the order in which their labels sort.
+
+    >>> positive_index([5, 900]), positive_index([900, 5]), positive_index([7, 7])
+    (0, 1, 1)
+    """
+    first, last = counts
+    return 0 if first < last else 1
+
+
+class TwoClasses(NamedTuple):
+    """Two labels as they sort, and which of them is the positive one.
+
+    labels: (2,).
+    positive: the index in them of the positive class, the minority.
+
+    >>> fraud = TwoClasses(np.asarray(["fraud", "ok"]), 0)
+    >>> fraud.decided(np.asarray([True, False])).tolist()
+    ['fraud', 'ok']
+    """
+
+    labels: np.ndarray
+    positive: int
+
+    @property
+    def minority(self) -> Any:
+        return self.labels[self.positive]
+
+    @property
+    def majority(self) -> Any:
+        return self.labels[1 - self.positive]
+
+    def decided(self, is_minority: np.ndarray) -> np.ndarray:
+        """The label of each row, (rows,), from whether it is the minority's."""
+        return np.asarray(self.labels[np.where(is_minority, self.positive, 1 - self.positive)])
+
+    def columns(self, *, minority: np.ndarray, majority: np.ndarray) -> np.ndarray:
+        """Two values of each row as (rows, 2), in the order of the labels."""
+        return np.stack([majority, minority] if self.positive else [minority, majority], axis=1)
