@@ -1,7 +1,4 @@
 import dataclasses
-import os
-import subprocess
-import sys
 import threading
 
 import jax
@@ -378,29 +375,6 @@ def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
 def test_what_fails_while_something_compiles_is_heard():
     with pytest.raises(ZeroDivisionError), compiling(stack(2), Settings(epochs=20)):
         _ = 1 / 0
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_training_in_a_fork_of_a_process_that_trained_is_refused_not_hung():
-    code = """
-import os, sys, warnings
-import jax
-import numpy as np
-from astralearn import ASTraClassifier
-X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) < 6
-model = ASTraClassifier(epochs=5, n_estimators=1).fit(X, y)
-warnings.simplefilter("ignore")  # JAX and Python warn of the fork
-child = os.fork()
-if child == 0:
-    assert model.predict(X).shape == (60,)
-    try:
-        model.fit(X, y)
-    except RuntimeError as error:
-        os._exit(0 if "forked" in str(error) else 2)
-    os._exit(1)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    assert subprocess.run([sys.executable, "-c", code], timeout=120, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])

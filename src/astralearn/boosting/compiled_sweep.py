@@ -12,6 +12,7 @@ import numpy as np
 
 from astralearn.boosting.sweep import Found, Kind, negatives_of
 from astralearn.core.row_terms import SlopeNumbers
+from astralearn.engine.fork import check_fork
 
 # Rows that stay in cache, on one core; and running totals kept side by side, so that summing is done in vectors and rounds less.
 STRIPE, _LANES = 1 << 14, 64
@@ -25,6 +26,7 @@ def negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> Fou
 
     Each number of stripes compiles once. A stripe's sums are its own, so that it does not matter which stripes share a call.
     """
+    check_fork()
     n = len(x)
     with jax.default_device(jax.devices("cpu")[0]):
         gradient, curvature, lanes = _compiled(kind)(_in_stripes(x), _in_stripes(w), at)

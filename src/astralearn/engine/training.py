@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +30,7 @@ from astralearn.engine.epoch import (
     record_of,
     what_is_compiled,
 )
+from astralearn.engine.fork import check_fork
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import CHUNK_NUMBERS, Fold, Packed, pack, share_rows
@@ -47,11 +47,6 @@ GROUP_NUMBERS = (
 )  # networks × rows in one group where each network has its own rows: more spill out of the cache
 
 History = dict[str, np.ndarray]
-
-# Threads of JAX's do not survive a fork, and whoever waits for one waits for ever.
-_fork = {"has_trained": False, "was_inherited": False}
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _fork.update(was_inherited=_fork["has_trained"]))
 
 
 class Progress(NamedTuple):
@@ -166,7 +161,6 @@ def train(
     Ctrl-C ends training after the segments under way and keeps what was learned. group, chunk_numbers: networks per group and numbers per
     chunk, which change results by rounding only.
     """
-    _check_fork()
     lbfgs = settings.solver == "lbfgs"
     groups = split(list(stack.fold_of), _rows_of_each(stack), 1 if lbfgs else group)
     control = _Control(time.monotonic() + settings.time_limit, progress)
@@ -185,6 +179,7 @@ def train(
 @contextlib.contextmanager
 def _own_settings(dtype: np.dtype[Any]) -> Iterator[None]:
     """JAX as the engine wants it, in this thread alone, whatever the caller has set elsewhere."""
+    check_fork()
     with (
         jax.enable_x64(dtype == np.float64),
         jax.numpy_dtype_promotion("standard"),
@@ -192,15 +187,6 @@ def _own_settings(dtype: np.dtype[Any]) -> Iterator[None]:
         jax.transfer_guard("allow"),
     ):
         yield
-
-
-def _check_fork() -> None:
-    if _fork["was_inherited"]:
-        raise RuntimeError(
-            "this process was forked from one that had trained networks already, and JAX would wait for ever: start processes by "
-            "multiprocessing.get_context('spawn') or 'forkserver', or by joblib's default backend, loky"
-        )
-    _fork["has_trained"] = True
 
 
 def _rows_of_each(stack: Stack) -> int:
