@@ -61,6 +61,7 @@ def test_every_page_with_snippets_is_run():
     } == set(PAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_snippets_run(page, tmp_path):
     given, wanted = PAGES[page]
