@@ -210,7 +210,7 @@ def _from_tree(tree: Any, arrays: list[np.ndarray]) -> Any:
 def _object(name: str, state: dict[str, Any]) -> Any:
     if name not in CLASSES:
         raise ModelFileError(f"the file names the class {name!r}, which no model has")
-    made = object.__new__(_class_named(name))
+    made: Any = object.__new__(_class_named(name))
     made.__dict__.update(state)
     return made
 
@@ -222,7 +222,7 @@ def _class_named(name: str) -> type:
 
 def _objects(content: Any, arrays: list[np.ndarray]) -> np.ndarray:
     items = _from_tree(content, arrays)
-    made: np.ndarray = np.empty(len(items), dtype=object)
+    made: np.ndarray[Any, Any] = np.empty(len(items), dtype=object)
     made[:] = items
     return made
 
