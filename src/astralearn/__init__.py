@@ -1,9 +1,12 @@
 """astralearn: learning from a handful of positives.
 
-`ASTraClassifier` is the scikit-learn classifier. The paper's maths on arrays of any framework is here too (`astra`, `rebalanced_logit`,
-`gmn_loss`, …; see `astralearn.core`). Importing this module imports no framework; the classifier is imported when it is first used.
+`ASTraClassifier` is the scikit-learn classifier, `load` reads a saved one. The paper's maths on
+arrays of any framework is here too (`astra`, `rebalanced_logit`, `gmn_loss`, …; see
+`astralearn.core`). Importing this module imports no framework; what needs one is imported when it
+is first used.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from astralearn import core
@@ -11,20 +14,21 @@ from astralearn.core import *  # noqa: F403
 
 if TYPE_CHECKING:
     from astralearn.classifier import ASTraClassifier
+    from astralearn.model_file import load
 
 __version__ = "0.1.0"
 
-__all__ = ["ASTraClassifier", "__version__"]
+__all__ = ["ASTraClassifier", "load", "__version__"]
 __all__ += core.__all__
+
+_LATER = {"ASTraClassifier": "astralearn.classifier", "load": "astralearn.model_file"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ASTraClassifier":
-        from astralearn.classifier import ASTraClassifier
-
-        return ASTraClassifier
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'astralearn' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "ASTraClassifier"])
+    return sorted([*globals(), *_LATER])
