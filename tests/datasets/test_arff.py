@@ -140,6 +140,33 @@ def test_unreadable(tmp_path, text, message):
         read_arff(written(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        "1,'a' {blanks}x",
+        "1,'a{blanks}",
+        "1,'a'{blanks}'",
+        "{{0 1, 1 'a'{blanks}x}}",
+        "{{0{blanks}'a' 1}}",
+        '{{0 1, 1 a{blanks}"}}',
+    ],
+)
+def test_blanks_within_a_malformed_row_take_no_time(tmp_path, row):
+    """A hundred thousand blanks would take a reader that tries every division of them years."""
+    path = written(tmp_path, HEAD + "@data\n" + row.format(blanks=" " * 100_000) + "\n")
+    with pytest.raises(UnreadableError, match="line 5: expected 2 values"):
+        read_arff(path)
+
+
+def test_many_attributes_take_time_in_proportion(tmp_path):
+    """Comparing every name with every other would take minutes."""
+    count = 60_000
+    names = "".join(f"@attribute a{place} numeric\n" for place in range(count))
+    frame = read_arff(written(tmp_path, f"@relation r\n{names}@data\n{{}}\n{{59999 1}}\n"))
+    assert frame.shape == (2, count)
+    assert frame.to_numpy().sum() == frame["a59999"].iloc[1] == 1
+
+
 @pytest.mark.skipif(
     "ASTRALEARN_DATA" not in os.environ,
     reason="the ARFF files are not here: ASTRALEARN_DATA is not set",

@@ -219,7 +219,7 @@ def test_other_words_stay_words(values):
             {"x": [1, 2, 3], "t": [0, 1, 2]},
             {},
             NotTwoClassesError,
-            "'t' has 3 values, .*--positive VALUE",
+            "'t' has 3 values, .*choose the positive one \\(`positive`\\)",
         ),
         (
             {"x": [1, 2], "t": [0, 1]},

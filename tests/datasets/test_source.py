@@ -32,6 +32,9 @@ class Server(http.server.ThreadingHTTPServer):
             200,
         )
         self.seconds = 0.0
+        self.length = None  # what Content-Length says instead of the truth
+        self.drip = None  # "head" or "body": what is sent byte by byte
+        self.location = None
         self.ranges = []
 
     @property
@@ -50,10 +53,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if server.status != 200 or start >= len(server.content):
             self.send_error(server.status if server.status != 200 else 416)
             return
+        if server.location:
+            self.send_response(302)
+            self.send_header("Location", server.location)
+            self.end_headers()
+            return
+        if server.drip == "head":
+            self.dripped(b"HTTP/1.0 200 OK\r\nX: ")
+            return
         body = server.content[start:]
         self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", server.length or str(len(body)))
         self.end_headers()
+        if server.drip == "body":
+            self.dripped(b"")
+            return
         if server.breaks:
             server.breaks -= 1
             body = body[: server.break_after]
@@ -61,6 +75,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body[:1000])
         time.sleep(server.seconds)
         self.wfile.write(body[1000:])
+
+    def dripped(self, first):
+        """A byte in every tenth of a second, until the other side has gone."""
+        try:
+            self.wfile.write(first)
+            for _ in range(600):
+                self.wfile.write(b"x")
+                time.sleep(0.1)
+        except OSError:
+            self.close_connection = True
 
     def log_message(self, *args):
         pass
@@ -152,6 +176,52 @@ def test_wrong_content_never_appears(server, tmp_path):
     with pytest.raises(UnavailableError, match="another SHA-256"):
         download(server.address, tmp_path / "file.arff", SHA256)
     assert [path.name for path in tmp_path.glob("file*")] == ["file.arff.lock"]
+
+
+@pytest.mark.parametrize("said", ["plenty", "-5", "1e9", "\u0663"])
+def test_a_length_that_is_no_number_is_said(server, tmp_path, said):
+    server.length = said.encode().decode("latin-1")
+    with pytest.raises(UnavailableError, match="its Content-Length is "):
+        download(server.address, tmp_path / "file.arff", SHA256)
+
+
+def test_an_address_that_is_none_is_said(server, tmp_path):
+    server.location = "http://[nowhere/file"
+    with pytest.raises(UnavailableError, match=r"could not download .*127\.0\.0\.1"):
+        download(server.address, tmp_path / "file.arff", SHA256)
+
+
+def test_a_server_that_sends_too_much_is_given_up_at_once(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "MOST_BYTES", len(CONTENT) - 1)
+    with pytest.raises(UnavailableError, match="it sends more than"):
+        download(server.address, tmp_path / "file.arff", SHA256)
+    assert server.ranges == [None]
+    assert [path.name for path in tmp_path.glob("file*")] == ["file.arff.lock"]
+
+
+@pytest.mark.parametrize(
+    ("part", "message"), [("head", "does not answer in time"), ("body", "less than 1024 bytes/s")]
+)
+def test_a_server_that_drips_is_given_up(server, tmp_path, monkeypatch, part, message):
+    server.drip = part
+    monkeypatch.setattr(source, "TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(source, "ATTEMPTS", 1)
+    started = time.monotonic()
+    with pytest.raises(UnavailableError, match=message):
+        download(server.address, tmp_path / "file.arff", SHA256)
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_part_that_is_a_link_is_not_followed(server, tmp_path, exists):
+    elsewhere = tmp_path / "precious"
+    if exists:
+        elsewhere.write_bytes(b"keep me")
+    (tmp_path / "file.arff.part").symlink_to(elsewhere)
+    path = download(server.address, tmp_path / "file.arff", SHA256)
+    assert path.read_bytes() == CONTENT
+    assert not path.is_symlink()
+    assert elsewhere.read_bytes() == b"keep me" if exists else not elsewhere.exists()
 
 
 def test_not_found_is_said_at_once(server, tmp_path):

@@ -110,3 +110,27 @@ def test_unreadable_files_say_so_in_one_line(tmp_path, name, content, message):
         read_table(path)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_a_compressed_file_that_becomes_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_DECOMPRESSED_BYTES", 1 << 20)
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"a,b\n" + b"1,2\n" * (1 << 19))
+    assert path.stat().st_size < 1 << 14
+    with pytest.raises(
+        UnreadableError, match=r"bomb\.csv\.gz becomes more than .* when it is read"
+    ):
+        read_table(path)
+    monkeypatch.setattr(tables, "MOST_DECOMPRESSED_BYTES", 1 << 22)
+    assert len(read_table(path)) == 1 << 19
+
+
+def test_a_parquet_file_of_too_many_values_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "bomb.parquet"
+    pd.DataFrame({"a": [0.0] * 10_000}).to_parquet(path)
+    assert len(read_table(path)) == 10_000
+    monkeypatch.setattr(tables, "MOST_DECOMPRESSED_BYTES", 8 * 9_999)
+    with pytest.raises(UnreadableError, match=r"bomb\.parquet becomes more than .* leave out rows"):
+        read_table(path)

@@ -1,4 +1,4 @@
-"""Data: a catalogue of problems by name, readers of ARFF, CSV and Parquet, and `Problem`, which the study takes.
+"""Data: problems by name, readers of ARFF, CSV and Parquet, and `Problem`.
 
 >>> from astralearn.datasets import load
 >>> load("digits").labels
@@ -29,10 +29,10 @@ from astralearn.datasets.tables import read_table
 
 __all__ = [
     "CATALOGUE",
-    "MissingColumnError",
     "DEFAULT_PROBLEM",
     "DataError",
     "Entry",
+    "MissingColumnError",
     "MissingFileError",
     "NotTwoClassesError",
     "Problem",

@@ -1,4 +1,4 @@
-"""What can be wrong with data, each as its own exception with a message a person can act on.
+"""What can be wrong with data, in messages that a person can act on.
 
 All are `DataError`s, which are ValueErrors. The command line gives each its own exit code.
 """

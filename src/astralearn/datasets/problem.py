@@ -1,4 +1,4 @@
-"""A two-class problem in memory: rows, labels, and how a repetition draws from them."""
+"""A two-class problem in memory: rows, labels, and what a repetition draws."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, U
 
 RowNumbers = NDArray[np.intp]
 INTEGER = re.compile(r"[+-]?\d+")
-BEYOND_64_BITS, EXACT = (
-    2.0**63,
-    2.0**53,
-)  # where readers give integers up for text; up to where a float holds every integer
-LARGEST = float(
-    np.finfo(np.float32).max
-)  # most methods compute in float32, and refuse what is infinite there
-ROWS_TO_TELL = 100  # among fewer, whole numbers may well be all different by chance
+BEYOND_64_BITS = 2.0**63  # from here on readers give integers up for text
+EXACT = 2.0**53  # up to here a float holds every integer
+# Most methods compute in float32, and refuse what is infinite there.
+LARGEST = float(np.finfo(np.float32).max)
+# Among fewer rows, whole numbers may well be all different by chance.
+ROWS_TO_TELL = 100
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
@@ -36,10 +34,15 @@ class Redraw(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """X: one row per example, an array or a data frame. y: 1 for the minority, 0 for the majority.
+    """Rows and labels of two classes, and how a repetition draws from them.
 
-    labels: what the file calls (majority, minority). notes: what was done to the data on the way here.
-    The sizes below are those of one repetition, as in the paper's Table 1.
+    Its sizes are those of one repetition, as in the paper's Table 1.
+
+    X: one row per example, an array or a data frame.
+    y: 1 for the minority, 0 for the majority.
+    redraw: what a repetition keeps; None for everything.
+    labels: what the file calls (majority, minority).
+    notes: what was done to the data on the way here.
     """
 
     name: str
@@ -71,58 +74,55 @@ class Problem:
         return self.negatives / self.positives
 
     def draw(self, seed: int) -> RowNumbers:
-        """The rows of one repetition, in file order: all of them, or a fresh random choice where the problem is redrawn."""
+        """The rows of one repetition, in file order.
+
+        All of them, or a fresh random choice where the problem is redrawn.
+        """
         if self.redraw is None:
             return np.arange(len(self.y))
         random = np.random.default_rng(seed)
-        kept = [random.choice(np.flatnonzero(self.y == 1), self.positives, replace=False)]
-        majority = np.flatnonzero(self.y == 0)
-        kept.append(
-            majority
-            if self.redraw.negatives is None
-            else random.choice(majority, self.redraw.negatives, replace=False)
-        )
-        return np.sort(np.concatenate(kept))
+        minority, majority = np.flatnonzero(self.y == 1), np.flatnonzero(self.y == 0)
+        minority = random.choice(minority, self.positives, replace=False)
+        if self.redraw.negatives is not None:
+            majority = random.choice(majority, self.redraw.negatives, replace=False)
+        return np.sort(np.concatenate([minority, majority]))
 
 
 def problem_from_frame(
     frame: pd.DataFrame, target: str, *, name: str, positive: object = None
 ) -> Problem:
-    """The rarer value of `target` becomes 1 (of two equally frequent ones, that which sorts last), or the value `positive`, itself or
-    as text, against all others.
+    """A table as a problem, whose positives are the rarer value of `target`.
 
-    Column names become text. Rows without a target are left out. Columns that are all numbers become one float64 array; otherwise X
-    stays a data frame, in which columns of nothing but ISO dates (2024-12-31, with or without a time) are dates.
+    Column names become text. Rows without a target are left out. Columns that are all numbers
+    become one float64 array; otherwise X stays a data frame, in which columns of nothing but ISO
+    dates (2024-12-31, with or without a time) are dates.
     MissingColumnError, NotTwoClassesError, UnreadableError: with what was found.
+
+    frame: features and target.
+    target: the column to predict. Of two equally frequent values the last in order is the rarer.
+    name: of the problem.
+    positive: the value, itself or as text, that is positive against all others.
     """
     frame, target = frame.rename(columns=str), str(target)
     if not frame.columns.is_unique:
-        raise UnreadableError(
-            f"there is a second column {frame.columns[frame.columns.duplicated()][0]!r}: rename one of the two"
-        )
+        second = frame.columns[frame.columns.duplicated()][0]
+        raise UnreadableError(f"there is a second column {second!r}: rename one of the two")
     if target not in frame.columns:
-        raise MissingColumnError(
-            f"no column {target!r}; there are {', '.join(map(repr, frame.columns[:20]))}{_more(len(frame.columns) - 20)}"
-        )
+        raise MissingColumnError(f"no column {target!r}; there are {listed_columns(frame)}")
     known = frame[target].notna()
-    frame = frame[known]
-    notes = (
-        []
-        if known.all()
-        else [
-            f"{int((~known).sum())} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"
-        ]
-    )
-    if (
-        notes
-        and pd.api.types.is_float_dtype(frame[target])
-        and (np.isfinite(frame[target]) & (frame[target].abs() >= EXACT)).any()
-    ):
-        hint = f"leave the rows without {target!r} out of the file"
-        raise UnreadableError(
-            f"{target!r} has integers too long to be told apart beside missing values, where they are floats: {hint}"
+    frame, missing = frame[known], int((~known).sum())
+    notes = []
+    if missing:
+        notes.append(
+            f"{missing} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"
         )
-    labels = frame[target].astype(object).map(_as_text)  # a category that never occurs is no class
+        if _has_long_integers_as_floats(frame[target]):
+            raise UnreadableError(
+                f"{target!r} has integers too long to be told apart beside missing values, where "
+                f"they are floats: leave the rows without {target!r} out of the file"
+            )
+    # As objects, since a category that never occurs is no class.
+    labels = frame[target].astype(object).map(_as_text)
     minority = _minority(labels, target, positive, notes)
     others = sorted(set(labels) - {minority})
     features = frame.drop(columns=target)
@@ -134,60 +134,75 @@ def problem_from_frame(
     if infinite.any():
         features[numbers.columns] = numbers.mask(infinite)
         notes.append(
-            f"{int(infinite.sum())} infinite numbers, or beyond ±{LARGEST:.1e}, are taken for missing"
+            f"{int(infinite.sum())} infinite numbers, or beyond ±{LARGEST:.1e}, "
+            "are taken for missing"
         )
     notes += [
         f"{column!r} has another whole number in every row: leave it out if it only counts them"
         for column in _counts_rows(numbers)
     ]
-    all_numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes)
+    if all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes):
+        X = features.to_numpy(dtype=float, na_value=np.nan)
+    else:
+        X = features.reset_index(drop=True)
     return Problem(
         name=name,
-        X=features.to_numpy(dtype=float, na_value=np.nan)
-        if all_numbers
-        else features.reset_index(drop=True),
+        X=X,
         y=(labels == minority).to_numpy(dtype=np.int8),
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
     )
 
 
+def listed_columns(frame: pd.DataFrame) -> str:
+    """The first columns' names, for a message."""
+    return ", ".join(map(repr, frame.columns[:20])) + _more(len(frame.columns) - 20)
+
+
+def _has_long_integers_as_floats(column: pd.Series) -> bool:
+    if not pd.api.types.is_float_dtype(column):
+        return False
+    return bool((np.isfinite(column) & (column.abs() >= EXACT)).any())
+
+
 def _typed(column: pd.Series) -> pd.Series:
-    """Decimals and integers of more than 64 bits as floats, ISO dates as dates, whatever Python type the file's reader gave them; any
-    other column as it is.
+    """The column as numbers or dates where it is that, whatever its reader made of it.
+
+    Decimals and integers of more than 64 bits become floats, ISO dates dates; any other column
+    stays as it is.
     """
     present = column.dropna()
     if present.empty or not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
         return column
     if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
         # By way of text, of which an integer too large for a float is infinite, and not an error.
-        return (
-            column.astype(object)
-            .where(column.notna(), np.nan)
-            .map(lambda value: float(str(value)))
-            .astype(float)
-        )
+        known = column.astype(object).where(column.notna(), np.nan)
+        return known.map(lambda value: float(str(value))).astype(float)
     if not all(ISO_DATE.fullmatch(str(value)) for value in present):
         return column
     try:
         return pd.to_datetime(column, format="ISO8601", utc=True)
-    except ValueError:  # no such day, or one beyond pandas' calendar
+    except ValueError:
+        # There is no such day, or it lies beyond pandas' calendar.
         return column
 
 
 def _counts_rows(numbers: pd.DataFrame) -> list[str]:
-    """Columns of whole numbers that are all different: an id, which in a file with the positives at its end tells them from the rest."""
+    """Columns of whole numbers that are all different.
+
+    They are ids, which in a file with the positives at its end tell them from the rest.
+    """
     if len(numbers) < ROWS_TO_TELL:
         return []
-    return [
-        name
-        for name in numbers
-        if pd.api.types.is_integer_dtype(numbers[name].dtype) and numbers[name].is_unique
-    ]
+    whole = [name for name in numbers if pd.api.types.is_integer_dtype(numbers[name].dtype)]
+    return [name for name in whole if numbers[name].is_unique]
 
 
 def _are_long_integers(values: pd.Series) -> bool:
-    """Whether all are integers, or their texts, and one is too long for 64 bits; texts that fit were meant as text."""
+    """Whether all are integers, or their texts, and one is too long for 64 bits.
+
+    Texts that fit were meant as text.
+    """
     is_long = False
     for value in values:
         text = str(value)
@@ -199,12 +214,8 @@ def _are_long_integers(values: pd.Series) -> bool:
 
 def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]) -> str:
     counts = labels.value_counts()
-    values = (
-        ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items())
-        + _more(len(counts) - 10)
-        or "none at all"
-    )
-    values = "; ".join([values, *notes])
+    first = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items())
+    values = "; ".join([first + _more(len(counts) - 10) or "none at all", *notes])
     if len(counts) < 2:
         raise NotTwoClassesError(
             f"{target!r} has only one value, {values}: two classes are needed to compare methods"
@@ -217,35 +228,37 @@ def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]
             )
         return found[0]
     if len(counts) > 2:
-        choose = "choose the positive one (positive=, on the command line --positive VALUE)"
-        raise NotTwoClassesError(f"{target!r} has {len(counts)} values, {values}: {choose}")
+        raise NotTwoClassesError(
+            f"{target!r} has {len(counts)} values, {values}: choose the positive one (`positive`)"
+        )
     by_label = counts.sort_index()
     minority = str(by_label.index[positive_index(by_label.to_numpy())])
     if counts.iloc[0] == counts.iloc[1]:
         notes.append(
-            f"both values of {target!r} occur {counts.iloc[0]} times; {minority!r}, which sorts last, is taken for the positive one"
+            f"both values of {target!r} occur {counts.iloc[0]} times; {minority!r}, which sorts "
+            "last, is taken for the positive one"
         )
     return minority
 
 
 def _as_text(value: object) -> str:
-    """1.0 and 1 are one label, "1", so that --positive finds it however the file was read; spaces around a label do not show."""
-    return (
-        str(int(value))
-        if isinstance(value, float | np.floating) and float(value).is_integer()
-        else str(value).strip()
-    )
+    """A label as text.
+
+    1.0 and 1 are one label, "1", so that it is found however the file was read. Spaces around a
+    label do not show.
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()
 
 
 def _spellings(positive: object) -> list[str]:
     """How a label that was asked for may stand among the texts."""
     text = _as_text(positive)
     whole = re.fullmatch(r"(-?\d+)\.0*", text)
-    return [
-        text,
-        *([whole[1]] if whole else []),
-        *([str(int(positive))] if isinstance(positive, bool) else []),
-    ]
+    as_whole = [whole[1]] if whole else []
+    as_number = [str(int(positive))] if isinstance(positive, bool) else []
+    return [text, *as_whole, *as_number]
 
 
 def _more(count: int) -> str:
