@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from astralearn.report import Table
     from astralearn.study import Plan, Record
 
+# Arguments whose option has another name.
+FLAGS = {"n_jobs": "jobs", "path": "out"}
 STUDY_FILE = "study.sqlite"
 DEFAULT_FOLDS = 5
 FILE_WIDTH = (
@@ -136,8 +139,18 @@ def _code(error: ValueError) -> int:
 
 
 def _failed(error: Exception, code: int) -> int:
-    print(f"astralearn: {error}", file=sys.stderr)
+    print(f"astralearn: {_as_flags(str(error))}", file=sys.stderr)
     return code
+
+
+def _as_flags(message: str) -> str:
+    """What a message says of arguments, in backticks, as the command line spells it."""
+
+    def flag(found: re.Match[str]) -> str:
+        name = FLAGS.get(found[1], found[1].replace("_", "-"))
+        return f"--{name} {found[2]}" if found[2] else f"--{name}"
+
+    return re.sub(r"`(\w+)(?:=([^`]+))?`", flag, message)
 
 
 def _parser() -> argparse.ArgumentParser:

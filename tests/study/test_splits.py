@@ -53,7 +53,7 @@ def test_repetitions_differ_and_seeds_repeat():
             3,
             5,
             TooFewPositivesError,
-            r"few has 3 positives \('1'\), fewer than 5 folds: .*--folds 3.*--leave-one-positive-out",
+            r"few has 3 positives \('1'\), fewer than 5 folds: .*`folds=3`",
         ),
         (1, 5, TooFewPositivesError, "few has 1 positives .*at least two are needed"),
         (3, 1, ValueError, "folds must be at least 2; found 1"),
@@ -69,6 +69,6 @@ def test_too_few_negatives():
     most = Problem("most", np.zeros((50, 1)), np.arange(50) >= 3, labels=("no", "yes"))
     with pytest.raises(
         TooFewPositivesError,
-        match=r"most has 3 negatives \('no'\), fewer than 5 folds: ask for .*\(--folds 3\)$",
+        match=r"most has 3 negatives \('no'\), fewer than 5 folds: ask for .*\(`folds=3`\)$",
     ):
         make_splits(most, folds=5)

@@ -89,7 +89,7 @@ def test_settings_may_grow_but_not_change(tmp_path):
         store.agree({"folds": "5"})
         store.agree({"folds": "5", "method GMN": "x"})
         with pytest.raises(
-            MismatchError, match=r"its method GMN is x, now it is y\. Use another path \(--out\)"
+            MismatchError, match=r"its method GMN is x, now it is y\. Use another `path`"
         ):
             store.agree({"method GMN": "y", "seed": "1"})
         store.agree({"seed": "2"})  # the refused call has stored nothing
@@ -152,7 +152,7 @@ def test_what_cannot_be_written_is_not_in_use(tmp_path, name):
     (tmp_path / "taken.sqlite").mkdir()
     (tmp_path / "locked.sqlite.lock").mkdir()
     with pytest.raises(
-        StudyError, match=rf"{name} cannot be written \(.+\): use another path \(--out\)"
+        StudyError, match=rf"{name} cannot be written \(.+\): use another `path`"
     ) as caught:
         Store(tmp_path / name)
     assert not isinstance(caught.value, InUseError)

@@ -65,10 +65,7 @@ def check_folds(problem: Problem, folds: int) -> None:
         raise TooFewPositivesError(
             f"{message}; at least two are needed, one to learn from and one to test on"
         )
-    otherwise = ", or test each positive once (--leave-one-positive-out)" if are_positive else ""
-    raise TooFewPositivesError(
-        f"{message}: ask for at most {count} folds (--folds {count}){otherwise}"
-    )
+    raise TooFewPositivesError(f"{message}: ask for at most {count} folds (`folds={count}`)")
 
 
 def seed_of(*path: int) -> int:

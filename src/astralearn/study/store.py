@@ -96,7 +96,7 @@ class Store:
                 before, now = differing(stored[name], value), differing(value, stored[name])
                 raise MismatchError(
                     f"{self.path} holds another study: its {name} is {before}, now it is {now}. "
-                    "Use another path (--out), or delete the file."
+                    "Use another `path`, or delete the file."
                 )
         with writing(self.path), self._database:
             self._database.executemany(
@@ -144,11 +144,10 @@ def writing(path: Path) -> Iterator[None]:
         # The lowest byte of SQLite's code is what happened, the others are details of it.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise InUseError(
-                f"{path} is in use by another run: wait until it is done, or use another path "
-                "(--out)"
+                f"{path} is in use by another run: wait until it is done, or use another `path`"
             ) from error
         raise StudyError(
-            f"{path} cannot be written ({error}): use another path (--out), in a folder that can "
+            f"{path} cannot be written ({error}): use another `path`, in a folder that can "
             "be made and written to"
         ) from error
 
