@@ -293,7 +293,9 @@ def page(results: Results) -> str:
         tables.append(
             means_table("Shared curvature (XGBoost", [*results["XGBoost"], *results[SHARING]])
         )
-    return "\n".join(to_markdown(table).replace("## ", "### ", 1) for table in tables)
+    text = "\n".join(to_markdown(table).replace("## ", "### ", 1) for table in tables)
+    # The cells hold two scores each, which are bold one by one.
+    return text.replace(r"\*", "*")
 
 
 def library_table(library: str, records: Sequence[Record]) -> Table:

@@ -65,7 +65,7 @@ def test_names_with_line_breaks_control_characters_and_html_are_one_line_of_text
     assert " ".join(said.split()) == "a b <b>c</b> m x\N{REPLACEMENT CHARACTER}[31m y one two <i>"
     text = to_markdown(table)
     assert text.startswith(
-        "## a b &lt;b>c&lt;/b>\n\n| m |\n| --- |\n| x\N{REPLACEMENT CHARACTER}[31m y |\n"
+        "## a b &lt;b>c&lt;/b>\n\n| m |\n| --- |\n| x\N{REPLACEMENT CHARACTER}\\[31m y |\n"
     )
     assert text.endswith("\none two &lt;i>\n")
     assert r"\caption{a b \textless{}b\textgreater{}c\textless{}/b\textgreater{}}" in to_latex(

@@ -112,7 +112,7 @@ def test_settings_may_grow_but_not_change(tmp_path):
 def test_only_what_differs_between_methods_is_said(tmp_path, before, now, change):
     with Store(tmp_path / "s.sqlite") as store:
         store.agree({"method GMN": before})
-        with pytest.raises(MismatchError, match=f"its method GMN {change} Use another path"):
+        with pytest.raises(MismatchError, match=f"its method GMN {change} Use another `path`"):
             store.agree({"method GMN": now})
 
 

@@ -8,23 +8,33 @@ from astralearn.datasets.problem import Problem
 from astralearn.report.tables import BOLD, Cell, Table
 from astralearn.study import Record, Summary, by_method, standings, summarise, what_n_is
 
-COLUMNS = ("method", "G-Mean", "MCC", "found", "95%", "FPR", "AP", "fit")
+COMPARED = ("method", "G-Mean", "MCC", "found", "95%", "FPR", "AP", "fit")
 
 
 def comparison_table(problem: Problem, records: Sequence[Record]) -> Table:
-    """A row per method: G-Mean and MCC with deviations, positives found, false positive rate, average precision, time of a fit.
+    """A row per method: scores with deviations, positives found, time of a fit.
 
-    Bold: the best mean, and those that cannot be told from it at p ≤ 0.05 (corrected resampled t-test, Holm).
+    Bold: the best mean, and those that cannot be told from it at p ≤ 0.05 (corrected resampled
+    t-test, Holm).
     """
     methods = by_method(records, problem.name)
     g_mean, mcc = standings(methods, "g_mean"), standings(methods, "mcc")
-    summaries = [summarise(rows) for rows in methods.values()]
+    summaries = [summarise(records) for records in methods.values()]
     rows = [
         _row(s, is_best_g_mean=g_mean[s.method].wins, is_best_mcc=mcc[s.method].wins)
         for s in summaries
     ]
-    title = f"{problem.name}: {problem.positives} positives ({problem.labels[1]}) among {problem.rows:,} rows, IR {problem.imbalance_ratio:.1f}"
-    return Table(title, COLUMNS, rows, notes=[*_notes(), what_n_is(methods), *failures(summaries)])
+    title = (
+        f"{problem.name}: {problem.positives} positives ({problem.labels[1]}) among "
+        f"{problem.rows:,} rows, IR {problem.imbalance_ratio:.1f}"
+    )
+    explained = (
+        f"{BOLD} best, or not distinguishable from the best (p > 0.05). G-Mean and MCC: mean "
+        "(standard deviation) over folds. found: positives found of those tested, pooled, with "
+        "Wilson's 95% interval, which takes tests for independent."
+    )
+    notes = [explained, what_n_is(methods), *failures(summaries)]
+    return Table(title, COMPARED, rows, notes=notes)
 
 
 def failures(summaries: Sequence[Summary]) -> list[str]:
@@ -51,11 +61,4 @@ def _row(s: Summary, *, is_best_g_mean: bool, is_best_mcc: bool) -> list[Cell | 
         f"{100 * s.fpr:.2f}%",
         "" if s.average_precision is None else f"{s.average_precision:.3f}",
         seconds(s.fit_seconds),
-    ]
-
-
-def _notes() -> list[str]:
-    return [
-        f"{BOLD} best, or not distinguishable from the best (p > 0.05). G-Mean and MCC: mean (standard deviation) over folds. "
-        "found: positives found of those tested, pooled, with Wilson's 95% interval, which takes tests for independent."
     ]

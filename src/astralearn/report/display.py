@@ -14,39 +14,33 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown(console: Console) -> Iterator[Callable[[RunProgress], None]]:
-    """Yields what `study.run` calls: a bar with the current problem and method and the time left; lines where there is no terminal."""
+    """Yield what `study.run` calls, to show how far it is.
+
+    A bar with the current problem and method and the time left; lines without a terminal.
+    """
     if not console.is_terminal:
         yield _lines(console)
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
+    from rich import progress as rich
 
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("folds"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(elapsed_when_finished=False),
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("folds"),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("left"),
+        rich.TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
+    with rich.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         begun: list[int] = []
 
         def update(progress: RunProgress) -> None:
+            # What an earlier run did took no time today, and must not flatter the estimate.
             if not begun:
-                begun.append(
-                    progress.done
-                )  # what an earlier run did took no time today, and must not flatter the estimate
+                begun.append(progress.done)
             total, done = progress.total - begun[0], progress.done - begun[0]
             bar.update(task, description=_current(progress), total=total, completed=done)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 from astralearn.core import astra, astra_complement, astra_dx, rebalance, slope
+from astralearn.report.whole_file import whole_file
 from astralearn.study.record import MonitoredSeries
 
 THRESHOLDS = (0.5, 0.25, 0.05)
@@ -56,7 +58,10 @@ def figure_1() -> Figure:
 
 
 def figure_2() -> Figure:
-    """Cross-entropy of ŷ for both targets: at τ = 0.25 a band of x > 0 has them in the wrong order."""
+    """Cross-entropy of ŷ for both targets.
+
+    At τ = 0.25 a band of x > 0 has them in the wrong order.
+    """
     figure, panels = _figure(2, width=7.0)
     x = np.linspace(-2.0, 2.0, 1601)
     for panel, letter, tau in zip(panels, "ab", (0.5, 0.25), strict=True):
@@ -100,9 +105,9 @@ def figure_3() -> Figure:
 
 
 def figure_4(histories: Mapping[str, Sequence[MonitoredSeries]], problem: str) -> Figure | None:
-    """The training rows' e-ratio by epoch on a log axis, a line per method: the mean of its logarithm over folds.
+    """The training rows' e-ratio by epoch on a log axis, a line per method.
 
-    None where no method kept one.
+    Lines are the mean of its logarithm over folds. None where no method kept one.
     """
     curves = {
         method: mean_e_ratio(folds)
@@ -116,9 +121,8 @@ def figure_4(histories: Mapping[str, Sequence[MonitoredSeries]], problem: str) -
         _line(panel, place, epoch, ratio, method)
     panel.axhline(1.0, color="0.5", linewidth=0.8)
     panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio (FNR / FPR)")
-    panel.set_title(
-        f"{problem}: training rows, mean over folds", parse_math=False
-    )  # a file's name may have dollars in it
+    # A file's name may have dollars in it.
+    panel.set_title(f"{problem}: training rows, mean over folds", parse_math=False)
     panel.margins(x=0.0)
     _legend(figure, panel, columns=4 if len(curves) < 5 else 3)
     return figure
@@ -136,12 +140,13 @@ def mean_e_ratio(folds: Sequence[MonitoredSeries]) -> tuple[NDArray[Any], NDArra
     return epoch, 10.0 ** np.mean(aligned, axis=0)
 
 
-def save(figure: Figure, path: Any) -> list[Any]:
+def save(figure: Figure, path: Path) -> list[Path]:
     """As path.png and path.svg, the same bytes for the same figure."""
-    with matplotlib.rc_context(STYLE):
-        written = [path.with_suffix(".png"), path.with_suffix(".svg")]
-        figure.savefig(written[0], metadata={"Software": None})
-        figure.savefig(written[1], metadata={"Date": None})
+    written = []
+    for ending, dated in ((".png", "Software"), (".svg", "Date")):
+        with whole_file(path.with_suffix(ending)) as beside, matplotlib.rc_context(STYLE):
+            figure.savefig(beside, metadata={dated: None})
+        written.append(path.with_suffix(ending))
     return written
 
 
@@ -167,8 +172,9 @@ def _legend(figure: Figure, panel: Axes, *, columns: int) -> None:
         frameon=False,
         fontsize=9,
     )
+    # Methods have the names their users gave them, with dollars perhaps.
     for text in legend.get_texts():
-        text.set_parse_math(False)  # methods have the names their users gave them
+        text.set_parse_math(False)
 
 
 def _line(panel: Axes, place: int, x: NDArray[Any], y: NDArray[Any], label: str) -> None:

@@ -8,7 +8,14 @@ from astralearn.datasets.problem import Problem
 from astralearn.report.comparison import failures
 from astralearn.report.tables import BOLD, Cell, Table
 from astralearn.study import Record, by_method, recommend, standings, summarise
-from astralearn.study.paper import PAPER_METHODS, TABLE_1, TABLE_2, TRIALS, PublishedScore
+from astralearn.study.paper import (
+    PAPER_METHODS,
+    TABLE_1,
+    TABLE_2,
+    TRIALS,
+    PublishedData,
+    PublishedScore,
+)
 from astralearn.study.scores import PAPER_SCORES
 
 
@@ -17,28 +24,22 @@ def data_table(problems: Sequence[Problem]) -> Table:
     rows = []
     for problem in problems:
         paper = TABLE_1[problem.name]
-        ours = (
-            f"{problem.imbalance_ratio:.2f}",
-            str(problem.features),
-            str(problem.rows),
-            str(problem.positives),
-        )
-        printed = (
-            f"{paper.imbalance_ratio:.2f}",
-            str(paper.features),
-            str(paper.rows),
-            str(paper.positives),
-        )
-        rows.append(
-            [problem.name, *ours, "equal" if ours == printed else "differs: " + ", ".join(printed)]
-        )
+        ours, printed = _sizes(problem), _sizes(paper)
+        agreement = "equal" if ours == printed else "differs: " + ", ".join(printed)
+        rows.append([problem.name, *ours, agreement])
     return Table("Table 1: the problems", ["problem", "IR", "n_x", "m_tot", "m_1", "paper"], rows)
 
 
-def results_table(records: Sequence[Record]) -> Table:
-    """Table 2: our mean and deviation, and the published mean with its 95% interval and whether ours lies in it.
+def _sizes(of: Problem | PublishedData) -> list[str]:
+    return [f"{of.imbalance_ratio:.2f}", str(of.features), str(of.rows), str(of.positives)]
 
-    Bold: winners and ties among ours, marked as the paper marks them (p ≤ 0.05 against the best, without Holm).
+
+def results_table(records: Sequence[Record]) -> Table:
+    """Table 2: our means beside the published ones.
+
+    Ours have their deviation; the published ones their 95% interval, and whether ours lies in it.
+    Bold: winners and ties among ours, marked as the paper marks them (p ≤ 0.05 against the best,
+    without Holm).
     """
     rows: list[list[Cell | str]] = []
     inside: list[bool] = []
@@ -57,14 +58,14 @@ def results_table(records: Sequence[Record]) -> Table:
                     beside(published, inside[-1]),
                 ]
             rows.append(row)
-    columns = [
-        "problem",
-        "method",
-        *(name for shown in PAPER_SCORES.values() for name in (shown, f"paper {shown}")),
-    ]
-    notes = _notes(records, sum(inside), len(inside))
+    scores = [name for shown in PAPER_SCORES.values() for name in (shown, f"paper {shown}")]
     return Table(
-        "Table 2: test performance beside the paper's", columns, rows, notes, left=2, sections=True
+        "Table 2: test performance beside the paper's",
+        ["problem", "method", *scores],
+        rows,
+        notes=_notes(records, sum(inside), len(inside)),
+        left=2,
+        sections=True,
     )
 
 
@@ -79,7 +80,7 @@ def recommendations(records: Sequence[Record]) -> list[str]:
 
 
 def beside(published: PublishedScore, agrees: bool) -> str:
-    """The published mean, its interval, and whether ours lies in it: 0.760 0.57–0.89 ✓."""
+    """Published mean, its interval, and whether ours lies in it: 0.760 0.57–0.89 ✓."""
     low, high = published.interval
     return f"{published.mean:.3f} {low:.2f}–{high:.2f} {'✓' if agrees else '✗'}"
 
@@ -93,8 +94,9 @@ def _notes(records: Sequence[Record], inside: int, cells: int) -> list[str]:
     ]
     return [
         f"{inside} of {cells} means lie inside the published mean's 95% interval (✓). "
-        f"Ours: n = {folds} folds. Published: taken as n = {TRIALS}, since the printed deviations are those of {TRIALS} "
-        "yes-or-no trials; intervals are Wilson's for hits, otherwise Student's from the printed deviation.",
+        f"Ours: n = {folds} folds. Published: taken as n = {TRIALS}, since the printed deviations "
+        f"are those of {TRIALS} yes-or-no trials; intervals are Wilson's for hits, otherwise "
+        "Student's from the printed deviation.",
         f"{BOLD} best, or not distinguishable from it (corrected resampled t-test, p > 0.05).",
         *failures(summaries),
     ]

@@ -4,46 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from astralearn.report.escape import latex, markdown, one_line, spreadsheet
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-BOLD, ASTERISK = (
-    "Bold:",
-    "*:",
-)  # how a note begins that says what winners are, and how it does where none can be bold
-
-LATEX_SPECIALS = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    "−": "$-$",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "→": r"$\to$",
-    "✓": r"\checkmark{}",
-    "✗": r"$\times$",
-    "…": r"\dots{}",
-    "τ": r"$\tau$",
-}
+# How a note begins that says what winners are, and how it does where none can be bold.
+BOLD, ASTERISK = "Bold:", "*:"
 
 
 class Cell(NamedTuple):
@@ -55,9 +27,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under a title; `left` columns hold words, the others numbers. notes: sentences below the table.
+    """Rows of cells under a title.
 
-    sections: the first column names a group of rows; on a terminal, where width is dear, it becomes a line above its group.
+    notes: sentences below the table.
+    left: how many columns hold words; the others hold numbers.
+    sections: whether the first column names a group of rows. On a terminal, where width is dear,
+        it becomes a line above its group.
     """
 
     title: str
@@ -74,23 +49,17 @@ class Table:
         ]
 
 
-def one_line(text: str) -> str:
-    """Names and labels may hold anything: line breaks become blanks, other control characters are shown as the sign for them."""
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) == "Cc" else letter
-        for letter in " ".join(text.split())
-    )
-
-
 def to_rich(table: Table, *, has_bold: bool = True, width: int | None = None) -> RichTable:
-    """For the terminal, within 80 columns where the cells allow it; winners in bold, or marked by an asterisk where there is none.
+    """For the terminal, within 80 columns where the cells allow it.
 
-    width: of the terminal; columns that it has no room for are left out from the right, and named in a note.
+    has_bold: whether winners are bold; otherwise they have an asterisk.
+    width: of the terminal. Columns that it has no room for are left out from the right, and named
+        in a note.
     """
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    # Text, since rich takes brackets in a string for markup.
+    # These are Text, since rich takes brackets in a string for markup.
     title = Text(one_line(table.title), style="table.title")
     drawn = RichTable(
         title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
@@ -101,14 +70,11 @@ def to_rich(table: Table, *, has_bold: bool = True, width: int | None = None) ->
     end = len(table.columns) if width is None else _room(table.columns, rows, dropped, width)
     if end < len(table.columns):
         notes.insert(0, f"Left out for want of width: {', '.join(table.columns[end:])}.")
-    drawn.caption, drawn.caption_justify = (
-        Text("\n".join(notes), style="table.caption") if notes else None,
-        "left",
-    )
+    drawn.caption = Text("\n".join(notes), style="table.caption") if notes else None
+    drawn.caption_justify = "left"
     for place, name in enumerate(table.columns[dropped:end], start=dropped):
-        drawn.add_column(
-            Text(name), justify="left" if place < table.left else "right", no_wrap=True
-        )
+        side: Literal["left", "right"] = "left" if place < table.left else "right"
+        drawn.add_column(Text(name), justify=side, no_wrap=True)
     section = None
     for row in rows:
         if table.sections and row[0].plain != section:
@@ -128,7 +94,10 @@ def _drawn(cell: Cell, has_bold: bool) -> Text:
 
 
 def _room(columns: Sequence[str], rows: Sequence[Sequence[Text]], start: int, width: int) -> int:
-    """Where to stop so that the columns from `start` on fit in `width`, with a blank between two; the first is kept in any case."""
+    """Where to stop so that the columns from `start` on fit in `width`.
+
+    There is a blank between two; the first is kept in any case.
+    """
     taken = -1
     for place in range(start, len(columns)):
         taken += 1 + max([len(columns[place]), *(row[place].cell_len for row in rows)])
@@ -139,40 +108,24 @@ def _room(columns: Sequence[str], rows: Sequence[Sequence[Text]], start: int, wi
 
 def to_markdown(table: Table) -> str:
     """A GitHub table under a heading; winners in bold."""
-
-    def line(values: Sequence[str]) -> str:
-        return "| " + " | ".join(value.replace("|", r"\|") for value in values) + " |"
-
     marks = ["---" if place < table.left else "---:" for place in range(len(table.columns))]
-    rows = [
-        line([_emphasised(markdown(cell.text), cell.bold) for cell in row]) for row in table.cells()
-    ]
+    rows = [[_emphasised(markdown(cell.text), cell.bold) for cell in row] for row in table.cells()]
+    lines = [f"| {' | '.join(row)} |" for row in ([*map(markdown, table.columns)], marks, *rows)]
     notes = [f"\n{markdown(note)}" for note in table.notes]
-    return (
-        "\n".join(
-            [f"## {markdown(table.title)}", "", line(table.columns), line(marks), *rows, *notes]
-        )
-        + "\n"
-    )
+    return "\n".join([f"## {markdown(table.title)}", "", *lines, *notes, ""])
 
 
 def _emphasised(text: str, bold: bool) -> str:
     return f"**{text}**" if bold and text else text
 
 
-def markdown(text: str) -> str:
-    """Text as Markdown prints it, on one line: what looks like HTML is no HTML."""
-    return one_line(text).replace("<", "&lt;")
-
-
 def to_csv(table: Table) -> str:
     """Plain values, one header line; winners marked by an asterisk."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(
-        [cell.text + ("*" if cell.bold else "") for cell in row] for row in table.cells()
-    )
+    writer.writerow([spreadsheet(name) for name in table.columns])
+    for row in table.cells():
+        writer.writerow([spreadsheet(cell.text + ("*" if cell.bold else "")) for cell in row])
     return text.getvalue()
 
 
@@ -180,10 +133,7 @@ def to_latex(table: Table) -> str:
     """A table with booktabs rules, ready to be \\input; winners in bold."""
     alignment = "".join("l" if place < table.left else "r" for place in range(len(table.columns)))
     rows = [
-        " & ".join(
-            rf"\textbf{{{latex(c.text)}}}" if c.bold and c.text else latex(c.text) for c in row
-        )
-        + r" \\"
+        [rf"\textbf{{{latex(c.text)}}}" if c.bold and c.text else latex(c.text) for c in row]
         for row in table.cells()
     ]
     notes = " ".join(latex(note) for note in table.notes)
@@ -197,7 +147,7 @@ def to_latex(table: Table) -> str:
             r"\toprule",
             " & ".join(latex(name) for name in table.columns) + r" \\",
             r"\midrule",
-            *rows,
+            *(" & ".join(row) + r" \\" for row in rows),
             r"\bottomrule",
             r"\end{tabular}",
             *([rf"\par\smallskip\footnotesize {notes}"] if notes else []),
@@ -205,8 +155,3 @@ def to_latex(table: Table) -> str:
             "",
         ]
     )
-
-
-def latex(text: str) -> str:
-    """Text as LaTeX prints it, on one line."""
-    return "".join(LATEX_SPECIALS.get(letter, letter) for letter in one_line(text))
