@@ -247,8 +247,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     from astralearn.report import comparison_table, one_line
     from astralearn.report.artefacts import write_everything
     from astralearn.study import Plan, by_method, every_method, recommend
-    from astralearn.study.encoding import described
     from astralearn.study.store import delete
+    from astralearn.tabular.encoder import described
 
     _check(options)
     for name, value, least in (

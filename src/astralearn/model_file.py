@@ -38,7 +38,10 @@ CLASSES = {
     "ColumnTransformer": "sklearn.compose",
     "OneHotEncoder": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
+    "MissingIndicator": "sklearn.impute",
     "SimpleImputer": "sklearn.impute",
+    "TableEncoder": "astralearn.tabular",
+    "TabularASTraClassifier": "astralearn.tabular",
 }
 
 # Types of numbers, which encoders have as parameters.
@@ -169,6 +172,8 @@ def _to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
             tree = {"slice": [value.start, value.stop, value.step]}
         case dict():
             tree = {"dict": inner([list(pair) for pair in value.items()])}
+        case np.dtype() if not value.hasobject:
+            tree = {"dtype": value.str}
         case type() if value in TYPES.values():
             tree = {"type": next(name for name, kind in TYPES.items() if kind is value)}
         case _:
@@ -236,4 +241,5 @@ _KINDS: dict[str, Any] = {
     "slice": lambda content, _: slice(*content),
     "dict": lambda content, arrays: dict(_from_tree(content, arrays)),
     "type": lambda content, _: TYPES[content],
+    "dtype": lambda content, _: np.dtype(content),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,16 +12,12 @@ from numpy.typing import NDArray
 
 from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
+from astralearn.tabular.columns import LARGEST, typed
 
 RowNumbers = NDArray[np.intp]
-INTEGER = re.compile(r"[+-]?\d+")
-BEYOND_64_BITS = 2.0**63  # from here on readers give integers up for text
 EXACT = 2.0**53  # up to here a float holds every integer
-# Most methods compute in float32, and refuse what is infinite there.
-LARGEST = float(np.finfo(np.float32).max)
 # Among fewer rows, whole numbers may well be all different by chance.
 ROWS_TO_TELL = 100
-ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
 class Redraw(NamedTuple):
@@ -128,7 +123,7 @@ def problem_from_frame(
     features = frame.drop(columns=target)
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
-    features = features.apply(_typed)
+    features = features.apply(typed)
     numbers = features.select_dtypes("number")
     infinite = np.abs(numbers.to_numpy(dtype=float, na_value=np.nan)) > LARGEST
     if infinite.any():
@@ -165,28 +160,6 @@ def _has_long_integers_as_floats(column: pd.Series) -> bool:
     return bool((np.isfinite(column) & (column.abs() >= EXACT)).any())
 
 
-def _typed(column: pd.Series) -> pd.Series:
-    """The column as numbers or dates where it is that, whatever its reader made of it.
-
-    Decimals and integers of more than 64 bits become floats, ISO dates dates; any other column
-    stays as it is.
-    """
-    present = column.dropna()
-    if present.empty or not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
-        return column
-    if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
-        # By way of text, of which an integer too large for a float is infinite, and not an error.
-        known = column.astype(object).where(column.notna(), np.nan)
-        return known.map(lambda value: float(str(value))).astype(float)
-    if not all(ISO_DATE.fullmatch(str(value)) for value in present):
-        return column
-    try:
-        return pd.to_datetime(column, format="ISO8601", utc=True)
-    except ValueError:
-        # There is no such day, or it lies beyond pandas' calendar.
-        return column
-
-
 def _counts_rows(numbers: pd.DataFrame) -> list[str]:
     """Columns of whole numbers that are all different.
 
@@ -196,20 +169,6 @@ def _counts_rows(numbers: pd.DataFrame) -> list[str]:
         return []
     whole = [name for name in numbers if pd.api.types.is_integer_dtype(numbers[name].dtype)]
     return [name for name in whole if numbers[name].is_unique]
-
-
-def _are_long_integers(values: pd.Series) -> bool:
-    """Whether all are integers, or their texts, and one is too long for 64 bits.
-
-    Texts that fit were meant as text.
-    """
-    is_long = False
-    for value in values:
-        text = str(value)
-        if isinstance(value, bool) or not INTEGER.fullmatch(text):
-            return False
-        is_long |= abs(float(text)) >= BEYOND_64_BITS
-    return is_long
 
 
 def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]) -> str:

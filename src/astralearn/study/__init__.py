@@ -4,7 +4,6 @@ Any scikit-learn classifier may enter as a `Method`. `run` works through a `Plan
 keeps every record in one SQLite file and continues where an earlier run stopped.
 """
 
-from astralearn.study.encoding import encoder_for
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
@@ -48,7 +47,6 @@ __all__ = [
     "TTest",
     "by_method",
     "corrected_t_test",
-    "encoder_for",
     "every_method",
     "every_problem",
     "holm",

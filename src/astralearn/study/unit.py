@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astralearn.datasets.problem import Problem, RowNumbers
-from astralearn.study.encoding import encoder_for
 from astralearn.study.method import Method, seeded
 from astralearn.study.record import MonitoredSeries, Outcome, Record
 from astralearn.study.splits import Split, seed_of
+from astralearn.tabular import encoder_for
 
 # Kept of each monitored series: enough for a figure, 1 kB a series.
 HISTORY_POINTS = 250

@@ -1,0 +1,54 @@
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, kind_of, listed, values_of
+
+COLUMNS = {
+    NUMBER: [
+        [1, 2],
+        [1.5, np.nan],
+        [True, False],
+        [Decimal("1.5"), None],
+        ["123456789012345678901", "-1"],
+        pd.to_timedelta(["1D", "2D"]),
+    ],
+    DATE: [["2024-12-31", None], ["2024-12-31T06:00:00Z", "2024-01-01"], pd.to_datetime(["2024"])],
+    WORD: [["a", None], ["12", "x"], ["1", "2"], pd.Categorical([1, 2]), ["2024-13-45", "a"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [(kind, values) for kind, of in COLUMNS.items() for values in of]
+)
+def test_kinds(kind, values):
+    assert kind_of(pd.Series(values)) == kind
+
+
+def test_values_of_another_kind_are_missing_and_marked():
+    numbers = values_of(pd.Series(["1.5", "abc", None, "True", "1e300"]), NUMBER)
+    np.testing.assert_array_equal(numbers.values, [1.5, np.nan, np.nan, 1.0, np.nan])
+    assert numbers.is_bad.tolist() == [False, True, False, False, False]
+    dates = values_of(pd.Series(["2024-01-02", "soon", None]), DATE)
+    assert dates.values.isna().tolist() == [False, True, True]
+    assert dates.is_bad.tolist() == [False, True, False]
+    assert values_of(pd.Series([5, 6]), DATE).is_bad.all()
+    assert values_of(pd.to_datetime(pd.Series(["2024"])), NUMBER).is_bad.all()
+    words = values_of(pd.Series([1, None, "a"], dtype=object), WORD)
+    assert words.values.tolist() == ["1", "missing", "a"]
+
+
+def test_frames_of_polars_and_arrays():
+    table = pl.DataFrame({"a": [1, None], "b": ["x", None], "c": ["2024-01-01", "2024-01-02"]})
+    frame = as_frame(table.with_columns(pl.col("c").str.to_date()))
+    assert [kind_of(frame[name]) for name in frame] == [NUMBER, WORD, DATE]
+    assert as_frame(np.ones((2, 2))).columns.tolist() == ["0", "1"]
+    with pytest.raises(ValueError, match="second column '1'"):
+        as_frame(pd.DataFrame([[1, 2]], columns=[1, "1"]))
+
+
+def test_long_lists_are_cut():
+    assert listed("abcdefg") == "a, b, c, d, e and 2 more"
