@@ -91,7 +91,7 @@ def test_compare_reads_a_file_and_recommends(cheap, table, tmp_path, capsys):
     )
     assert (code, err) == (0, "")
     assert "missing as one of them: country" in out
-    assert "note: 1 missing numbers: filled with" in out
+    assert "note: gaps are filled with the column's median" in out
     assert "note: LightGBM was left out" in out
     assert "cards: 8 positives (yes) among 201 rows, IR 24.1" in out
     assert "RUSBoost failed on" in out
