@@ -77,7 +77,7 @@ def test_no_such_file(tmp_path):
         ("a.csv", b"", "cannot be read: No columns to parse"),
         ("a.csv", b"a,b\n", "has no rows"),
         ("a.csv", b'a,b\n1,2\n"1,2\n', "cannot be read: "),
-        ("a.csv", b"name,t\nM\xfcller,1\n", "is not UTF-8 text: save it as UTF-8"),
+        ("a.csv", b"name,t\nM\x81ller,1\n", "is not UTF-8 text: save it as UTF-8"),
         (
             "a.csv",
             b"a,b\n1,2,3\n4,5,6\n",
@@ -86,10 +86,6 @@ def test_no_such_file(tmp_path):
         ("a.csv", b"a,b\n1,2,\n4,5,6\n", r"rows of more values than its header has names \(2\)"),
         ("a.csv", b"y,x,y\n1,2,3\n", "has a second column 'y': rename one of the two"),
         ("a.csv", b"NA,x,NA\n1,2,3\n", "has a second column 'NA'"),
-        ("a.csv", b"a;b\n1;2\n", "has one column, 'a;b': its separator seems to be ';'"),
-        ("a.csv", b"a;b\n1,5;2\n", "its separator seems to be ';'"),
-        ("a.csv", b"a\tb\n1\t2\n", r"its separator seems to be '\\t'"),
-        ("a.tsv", b"a,b\n1,2\n", "its separator seems to be ','"),
         ("a.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "cannot be read: "),
         ("a.parquet", b"not parquet", "cannot be read: "),
         ("a.arff", b"not arff", "not ARFF"),
@@ -98,7 +94,8 @@ def test_no_such_file(tmp_path):
             b"@relation r\n@attribute a {n\xe9,n\xe8}\n@data\nn\xe9\n",
             "is not UTF-8 text: save it as UTF-8",
         ),
-        ("a.xlsx", b"", "unknown ending; known are .csv"),
+        ("a.xlsx", b"", "cannot be read: |reading Excel needs"),
+        ("a.xls", b"", "unknown ending; known are .csv"),
     ],
 )
 def test_unreadable_files_say_so_in_one_line(tmp_path, name, content, message):

@@ -15,14 +15,20 @@ import pandas as pd
 
 from astralearn.datasets.arff import read_arff
 from astralearn.datasets.errors import MissingFileError, UnreadableError
+from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 
 # What a compressed file may become. One that is larger than memory when it is read would take the
 # machine with it, and its size on disk does not tell.
 MOST_DECOMPRESSED_BYTES = 4 << 30
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
-    """CSV (also .gz, .tsv), Parquet or ARFF, told apart by the ending.
+def read_table(
+    path: str | Path, *, separator: str | None = None, encoding: str | None = None
+) -> pd.DataFrame:
+    """CSV (also .gz, .tsv), Parquet, Excel or ARFF, told apart by the ending.
+
+    path: the file.
+    separator, encoding: of a text file; None to find them (`text_form`).
 
     MissingFileError where there is no such file. UnreadableError where it is not what its ending
     says, is empty, or decompresses to more than MOST_DECOMPRESSED_BYTES.
@@ -35,7 +41,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
         )
     for ending, reader in READERS.items():
         if path.name.lower().endswith(ending):
-            frame = _read(path, reader)
+            form = {"separator": separator, "encoding": encoding}
+            frame = _read(path, partial(reader, **form) if ending in TEXT_ENDINGS else reader)
             if frame.empty:
                 raise UnreadableError(f"{path} has no rows")
             return frame
@@ -48,11 +55,14 @@ def _read(path: Path, reader: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
     except UnreadableError:
         raise
     except ImportError as error:
+        kind, needed = ("Excel", "openpyxl") if path.suffix == ".xlsx" else ("Parquet", "pyarrow")
         raise UnreadableError(
-            f"{path}: reading Parquet needs pyarrow: pip install 'astralearn[parquet]'"
+            f"{path}: reading {kind} needs {needed}: pip install 'astralearn[{kind.lower()}]'"
         ) from error
     except UnicodeError as error:
-        raise UnreadableError(f"{path} is not UTF-8 text: save it as UTF-8 ({error})") from error
+        raise UnreadableError(
+            f"{path} is not UTF-8 text: save it as UTF-8, or name its encoding ({error})"
+        ) from error
     except Exception as error:
         # Readers raise what their libraries raise: parser, Arrow, gzip and OS errors.
         first_line = str(error).strip().partition("\n")[0]
@@ -62,19 +72,24 @@ def _read(path: Path, reader: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
 
 
 def _read_separated(
-    path: Path, *, separator: str, opened: Callable[[Path, str], Any] = Path.open
+    path: Path,
+    *,
+    separator: str | None,
+    encoding: str | None,
+    opened: Callable[[Path, str], Any] = Path.open,
 ) -> pd.DataFrame:
     """Text with a header line.
 
-    UnreadableError where another separator seems meant, a name stands twice, or rows are longer
-    than the header by more than a separator at their end.
+    UnreadableError where a name stands twice, or rows are longer than the header by more than a
+    separator at their end.
     """
+    form = text_form(path, separator=separator, encoding=encoding)
 
     def read(**options: Any) -> pd.DataFrame:
         with opened(path, "rb") as file:
             return pd.read_csv(
                 file,
-                sep=separator,
+                **form.options(),
                 # Otherwise pandas takes the first column for row names where rows are longer than
                 # the header, and every other name moves by one.
                 index_col=False,
@@ -86,12 +101,6 @@ def _read_separated(
             )
 
     names = list(read(nrows=1, header=None, dtype=str, na_filter=False).iloc[0])
-    for other in ";\t,".replace(separator, ""):
-        if len(names) == 1 and other in names[0]:
-            raise UnreadableError(
-                f"{path} has one column, {names[0][:80]!r}: its separator seems to be {other!r}; "
-                "save it with commas as .csv, or with tabs as .tsv"
-            )
     # pandas would rename the second of them, even where it is the target.
     repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
@@ -110,8 +119,14 @@ def _read_separated(
 class _LimitedGzip(gzip.GzipFile):
     """The content of a gzip file; UnreadableError beyond MOST_DECOMPRESSED_BYTES."""
 
+    # Which of the two pandas calls depends on its version.
+    def read(self, size: int | None = -1) -> bytes:
+        return self._checked(super().read(size))
+
     def read1(self, size: int = -1) -> bytes:
-        block = super().read1(size)
+        return self._checked(super().read1(size))
+
+    def _checked(self, block: bytes) -> bytes:
         if self.tell() > MOST_DECOMPRESSED_BYTES:
             raise _too_large(self.name, "decompress it and read that")
         return block
@@ -131,10 +146,12 @@ def _too_large(path: str | Path, advice: str) -> UnreadableError:
     return UnreadableError(f"{path} becomes more than {size} when it is read: {advice}")
 
 
-READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": partial(_read_separated, separator=","),
-    ".csv.gz": partial(_read_separated, separator=",", opened=_LimitedGzip),
-    ".tsv": partial(_read_separated, separator="\t"),
+READERS: dict[str, Callable[..., pd.DataFrame]] = {
+    ".csv": _read_separated,
+    ".csv.gz": partial(_read_separated, opened=_LimitedGzip),
+    ".tsv": _read_separated,
+    ".tsv.gz": partial(_read_separated, opened=_LimitedGzip),
+    ".xlsx": pd.read_excel,
     ".parquet": _read_parquet,
     ".arff": read_arff,
 }

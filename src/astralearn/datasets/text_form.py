@@ -1,0 +1,112 @@
+"""How a text file is written: its encoding, its separator and its decimal mark."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SAMPLE_BYTES = 1 << 18
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
+POINT_NUMBER = re.compile(r"[+-]?\d+\.\d+")
+TEXT_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+
+
+class TextForm(NamedTuple):
+    """How the values of a text file are set apart and written.
+
+    separator: between values.
+    encoding: of the bytes.
+    decimal: the mark before a fraction, "." or ",".
+    """
+
+    separator: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+    def options(self) -> dict[str, Any]:
+        """The same as options of `pandas.read_csv`."""
+        thousands = "." if self.decimal == "," else None
+        return {
+            "sep": self.separator,
+            "encoding": self.encoding,
+            "decimal": self.decimal,
+            "thousands": thousands,
+        }
+
+    def said(self) -> str:
+        """What is assumed, as a sentence; empty where the file is as CSV files are.
+
+        >>> TextForm(";", "cp1252", ",").said()
+        'read with semicolons between values, as cp1252, with decimal commas'
+        """
+        name = SEPARATORS.get(self.separator, repr(self.separator))
+        parts = [] if self.separator == "," else [f"with {name}s between values"]
+        if self.encoding not in ("utf-8", "utf-8-sig"):
+            parts.append(f"as {self.encoding}")
+        if self.decimal == ",":
+            parts.append("with decimal commas")
+        return f"read {', '.join(parts)}" if parts else ""
+
+
+def text_form(
+    path: str | Path, *, separator: str | None = None, encoding: str | None = None
+) -> TextForm:
+    """How the file is written, from its first lines and from what is named.
+
+    path: a text file, compressed where it ends in .gz.
+    separator, encoding: where they are known; None to find them.
+
+    Raises ValueError for an encoding that Python does not know.
+    """
+    path = Path(path)
+    with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        sample = file.read(SAMPLE_BYTES)
+    encoding = _encoding(sample) if encoding is None else _known(encoding)
+    text = sample.decode(encoding, errors="replace")
+    lines = text.splitlines() if len(sample) < SAMPLE_BYTES else text.splitlines()[:-1]
+    if separator is None:
+        usual = "\t" if ".tsv" in path.name.lower() else ","
+        separator = _separator(lines[0] if lines else "", usual)
+    if len(separator) != 1:
+        raise ValueError(f"separator must be one character; found {separator!r}")
+    return TextForm(separator, encoding, _decimal(lines[1:1000], separator))
+
+
+def _known(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        raise ValueError(f"encoding must be one that Python knows; found {encoding!r}") from None
+
+
+def _encoding(sample: bytes) -> str:
+    for mark, encoding in MARKS.items():
+        if sample.startswith(mark):
+            return encoding
+    try:
+        # A character may be cut in two where the sample ends.
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _separator(header: str, usual: str) -> str:
+    """The separator that parts the header most; the usual one where none does more."""
+    unquoted = re.sub(r'"[^"]*"', "", header)
+    return max((usual, *SEPARATORS), key=unquoted.count)
+
+
+def _decimal(lines: list[str], separator: str) -> str:
+    if separator == ",":
+        return "."
+    values = [value.strip() for row in csv.reader(lines, delimiter=separator) for value in row]
+    has_commas = any(COMMA_NUMBER.fullmatch(value) for value in values)
+    has_points = any(POINT_NUMBER.fullmatch(value) for value in values)
+    return "," if has_commas and not has_points else "."
