@@ -3,7 +3,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import joblib
@@ -26,15 +26,16 @@ from astralearn.study import (
     run,
     versions,
 )
-from astralearn.study.record import Outcome
+from astralearn.study.record import Outcome, Record
 from astralearn.study.run import fingerprint
-from astralearn.study.store import RECORD_COLUMNS, Store
+from astralearn.study.store import Store
 from classifiers import Nearest, Raising, Stacked
 
 # Everything a study must agree in: times are measured, not decided.
+DECIDED = [field.name for field in fields(Record) if field.name != "fit_seconds"]
 CONTENT = {
     "settings": "SELECT * FROM settings ORDER BY name",
-    "records": f"SELECT {', '.join(name for name in RECORD_COLUMNS if name != 'fit_seconds')} FROM records ORDER BY 1, 2, 3, 4",
+    "records": f"SELECT {', '.join(DECIDED)} FROM records ORDER BY 1, 2, 3, 4",
     "histories": "SELECT * FROM histories ORDER BY 1, 2, 3, 4, 5",
 }
 

@@ -170,8 +170,8 @@ def _categories() -> tuple[Distribution, Distribution]:
     return Beside(usual), Beside([*unusual, *usual[5:]])
 
 
-def _never_zero(shares: Floats) -> Floats:
-    raised = shares + 0.01
+def _never_zero(shares: Floats, least: float = 0.01) -> Floats:
+    raised = shares + least
     return raised / raised.sum()
 
 
@@ -180,8 +180,8 @@ def _mixed() -> tuple[Distribution, Distribution]:
 
     The positives have the same levels and the same numbers, in pairs the majority avoids.
     """
-    levels = [Levels(_never_zero(np.eye(4)[i])) for i in range(4)]
-    places = [_spherical(*(3 * np.eye(4)[i]), spread=0.7) for i in range(4)]
+    levels = [Levels(_never_zero(np.eye(4)[i], 0.0005)) for i in range(4)]
+    places = [_spherical(*(3 * np.eye(4)[i]), spread=0.6) for i in range(4)]
     paired = [Beside([levels[i], places[i]]) for i in range(4)]
     crossed = [Beside([levels[i], places[(i + 1) % 4]]) for i in range(4)]
     noise = Beside([Levels(np.full(6, 1 / 6)), _noise(3)])

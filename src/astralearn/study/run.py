@@ -15,21 +15,59 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from astralearn.datasets.problem import Problem
+from astralearn.study.child import stop_children
 from astralearn.study.method import Method
-from astralearn.study.record import Key, Outcome, Record
+from astralearn.study.record import Kept, Key, Outcome, Record
 from astralearn.study.splits import make_splits
-from astralearn.study.store import METHOD_PREFIX, PROBLEM_PREFIX, Store, read_records
-from astralearn.study.unit import Unit, run_unit, units
+from astralearn.study.store import METHOD_PREFIX, PROBLEM_PREFIX, Store, read_kind, read_records
+from astralearn.study.unit import Unit, units
 
 PACKAGES = (
     "astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch",
     "imbalanced-learn", "lightgbm", "xgboost", "catboost", "joblib",
 )  # fmt: skip
+
+
+R = TypeVar("R", bound=Kept)
+R_co = TypeVar("R_co", bound=Kept, covariant=True)
+
+
+class RunnableUnit(Protocol):
+    """What is started, finished and recorded as one."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def method_name(self) -> str: ...
+
+    def record_keys(self) -> list[Key]:
+        """Of the records it makes."""
+        ...
+
+    def run(self) -> list[Outcome]: ...
+
+
+class RunnablePlan(Protocol[R_co]):
+    """What can be run, stopped and continued.
+
+    in_threads: whether units start processes of their own, so that threads are enough for them.
+    """
+
+    @property
+    def kind(self) -> type[R_co]: ...
+
+    @property
+    def in_threads(self) -> bool: ...
+
+    def units(self) -> Sequence[RunnableUnit]: ...
+
+    def settings(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -47,13 +85,11 @@ class Plan:
     seed: int = 0
     stack: int = 25
 
+    kind = Record
+    in_threads = False
+
     def __post_init__(self) -> None:
-        for kind, named in (("problem", self.problems), ("method", self.methods)):
-            names = [one.name for one in named]
-            if len(set(names)) < len(names) or not names:
-                raise ValueError(
-                    f"a plan needs at least one {kind}, and no name twice; found {names}"
-                )
+        check_names(self.problems, self.methods)
         for name in ("repetitions", "stack"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; found {getattr(self, name)}")
@@ -85,15 +121,27 @@ class Plan:
         numbers = {
             name: str(getattr(self, name)) for name in ("folds", "repetitions", "seed", "stack")
         }
-        problems = {f"{PROBLEM_PREFIX}{p.name}": fingerprint(p) for p in self.problems}
-        methods = {f"{METHOD_PREFIX}{m.name}": m.described() for m in self.methods}
-        return {**numbers, **problems, **methods}
+        return {**numbers, **identities(self.problems, self.methods)}
+
+
+def check_names(problems: Sequence[Problem], methods: Sequence[Method]) -> None:
+    """Refuse a plan without problems or methods, or with a name twice."""
+    for kind, named in (("problem", problems), ("method", methods)):
+        names = [one.name for one in named]
+        if len(set(names)) < len(names) or not names:
+            raise ValueError(f"a plan needs at least one {kind}, and no name twice; found {names}")
+
+
+def identities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, str]:
+    """What problems and methods are, as settings of a file."""
+    of_problems = {f"{PROBLEM_PREFIX}{p.name}": fingerprint(p) for p in problems}
+    return of_problems | {f"{METHOD_PREFIX}{m.name}": m.described() for m in methods}
 
 
 class RunProgress(NamedTuple):
     """How far a run is.
 
-    done: folds, of `total`.
+    done: records, of `total`.
     problem, method: what is being worked on; "" when nothing is left.
     """
 
@@ -104,13 +152,13 @@ class RunProgress(NamedTuple):
 
 
 def run(
-    plan: Plan,
+    plan: RunnablePlan[R],
     path: str | Path,
     *,
     n_jobs: int | None = None,
     progress: Callable[[RunProgress], None] | None = None,
     wait_seconds: float = 0.0,
-) -> list[Record]:
+) -> list[R]:
     """The plan's records in its order, from the file or by running what it lacks.
 
     Interrupt it or kill it at any moment: the next call continues, and tries folds again on which
@@ -126,33 +174,44 @@ def run(
     from joblib import Parallel, delayed
 
     all_units = plan.units()
-    with Store(Path(path), wait_seconds=wait_seconds) as store:
+    with Store(Path(path), kind=plan.kind, wait_seconds=wait_seconds) as store:
         store.agree(plan.settings())
         finished = store.finished()
         pending = {
-            i: unit for i, unit in enumerate(all_units) if not finished.issuperset(_keys(unit))
+            i: unit
+            for i, unit in enumerate(all_units)
+            if not finished.issuperset(unit.record_keys())
         }
         if pending:
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), versions())
-        total = sum(len(unit.splits) for unit in all_units)
+        total = sum(len(unit.record_keys()) for unit in all_units)
         report = _reporter(progress, total, pending)
         report()
         # One unit a batch: a batch is handed back only as a whole, and would be lost as a whole.
-        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        parallel = Parallel(
+            n_jobs=n_jobs,
+            batch_size=1,
+            return_as="generator_unordered",
+            prefer="threads" if plan.in_threads else None,
+        )
         tasks = [delayed(_labelled)(label, unit) for label, unit in pending.items()]
-        with closing(parallel(tasks)) as results:
-            for label, outcomes in results:
-                store.add(outcomes)
-                del pending[label]
-                report()
-    found = {record.key: record for record in read_records(Path(path))}
-    return [found[key] for unit in all_units for key in _keys(unit)]
+        try:
+            with closing(parallel(tasks)) as results:
+                for label, outcomes in results:
+                    store.add(outcomes)
+                    del pending[label]
+                    report()
+        except BaseException:
+            stop_children()
+            raise
+    found = {record.key: record for record in read_kind(Path(path), plan.kind)}
+    return [found[key] for unit in all_units for key in unit.record_keys()]
 
 
-def kept(plan: Plan, path: Path) -> tuple[int, int]:
-    """How many of the plan's folds need not run again, and how many there are."""
-    keys = {key for unit in plan.units() for key in _keys(unit)}
-    stored = read_records(path) if os.path.isfile(path) else []
+def kept(plan: RunnablePlan[Any], path: Path) -> tuple[int, int]:
+    """How many of the plan's records need not be made again, and how many there are."""
+    keys = {key for unit in plan.units() for key in unit.record_keys()}
+    stored = read_kind(path, plan.kind) if os.path.isfile(path) else []
     return len(keys & {record.key for record in stored if record.is_final}), len(keys)
 
 
@@ -215,27 +274,21 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _labelled(label: int, unit: Unit) -> tuple[int, list[Outcome]]:
-    return label, run_unit(unit)
-
-
-def _keys(unit: Unit) -> list[Key]:
-    return [
-        (unit.problem.name, unit.method.name, split.repetition, split.fold) for split in unit.splits
-    ]
+def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:
+    return label, unit.run()
 
 
 def _reporter(
-    progress: Callable[[RunProgress], None] | None, total: int, pending: dict[int, Unit]
+    progress: Callable[[RunProgress], None] | None, total: int, pending: dict[int, RunnableUnit]
 ) -> Callable[[], None]:
     """Tells `progress` what is done and which unit is the oldest one not done."""
 
     def report() -> None:
         if progress is None:
             return
-        done = total - sum(len(unit.splits) for unit in pending.values())
+        done = total - sum(len(unit.record_keys()) for unit in pending.values())
         current = next(iter(pending.values()), None)
-        problem, method = (current.problem.name, current.method.name) if current else ("", "")
+        problem, method = (current.problem.name, current.method_name) if current else ("", "")
         progress(RunProgress(done, total, problem, method))
 
     return report

@@ -17,37 +17,45 @@ from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from astralearn.study.record import Key, MonitoredSeries, Outcome, Record
+from astralearn.study.record import Kept, Key, MonitoredSeries, Outcome, Record
 
-FORMAT = 1
 # What stands before their names among the settings.
 PROBLEM_PREFIX, METHOD_PREFIX = "problem ", "method "
-RECORD_COLUMNS = [field.name for field in fields(Record)]
-SCHEMA = f"""
-BEGIN;
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sessions (started TEXT NOT NULL, versions TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS records (
-  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL,
-  learned INTEGER NOT NULL,
-  tn INTEGER NOT NULL, fp INTEGER NOT NULL, fn INTEGER NOT NULL, tp INTEGER NOT NULL,
-  average_precision REAL, fit_seconds REAL NOT NULL, error TEXT,
-  PRIMARY KEY (problem, method, repetition, fold)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS histories (
-  problem TEXT NOT NULL, method TEXT NOT NULL, repetition INTEGER NOT NULL, fold INTEGER NOT NULL,
-  series TEXT NOT NULL,
-  points BLOB NOT NULL, -- little-endian float32
-  PRIMARY KEY (problem, method, repetition, fold, series)) WITHOUT ROWID;
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
+# A field's annotation, and what SQLite calls it.
+COLUMN_TYPES = {
+    "str": "TEXT NOT NULL",
+    "int": "INTEGER NOT NULL",
+    "float": "REAL NOT NULL",
+    "float | None": "REAL",
+    "str | None": "TEXT",
+}
+R = TypeVar("R", bound=Kept)
 
 # Where a description of a method falls apart: Class(name=value, name=value) with validation.
 BETWEEN_PARAMETERS = re.compile(r"[(,] ?(?=\w+=)|\)(?=$| with)")
+
+
+def schema(kind: type[Kept]) -> str:
+    """The statements that make the tables of a file of such records."""
+    columns = [f"{field.name} {COLUMN_TYPES[str(field.type)]}" for field in fields(kind)]
+    key_columns = [column for column in columns if column.split()[0] in kind.KEY]
+    key = ", ".join(kind.KEY)
+    return f"""
+BEGIN;
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sessions (started TEXT NOT NULL, versions TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS records ({", ".join(columns)}, PRIMARY KEY ({key})) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS histories (
+  {", ".join(key_columns)}, series TEXT NOT NULL,
+  points BLOB NOT NULL, -- little-endian float32
+  PRIMARY KEY ({key}, series)) WITHOUT ROWID;
+PRAGMA user_version = {kind.FORMAT};
+COMMIT;
+"""
 
 
 class StudyError(ValueError):
@@ -63,15 +71,18 @@ class MismatchError(StudyError):
 
 
 class Store:
-    """An open study file, this process its only writer. Use as a context manager."""
+    """An open study file, this process its only writer. Use as a context manager.
 
-    def __init__(self, path: Path, *, wait_seconds: float = 0.0) -> None:
+    kind: of its records; a file has one kind.
+    """
+
+    def __init__(self, path: Path, *, kind: type[Kept] = Record, wait_seconds: float = 0.0) -> None:
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
+        self.path, self.kind = path, kind
         self._lock = _locked(path, wait_seconds)
         try:
-            self._database = _opened(path)
+            self._database = _opened(path, kind)
         except BaseException:
             self._lock.close()
             raise
@@ -115,10 +126,9 @@ class Store:
         """All of them or none."""
         with writing(self.path), self._database:
             for record, history in outcomes:
-                places = ", ".join("?" * len(RECORD_COLUMNS))
-                self._database.execute(
-                    f"INSERT OR REPLACE INTO records VALUES ({places})", astuple(record)
-                )
+                values = astuple(record)
+                places = ", ".join("?" * len(values))
+                self._database.execute(f"INSERT OR REPLACE INTO records VALUES ({places})", values)
                 rows = [
                     (*record.key, name, np.asarray(points, dtype="<f4").tobytes())
                     for name, points in sorted(history.items())
@@ -129,7 +139,7 @@ class Store:
 
     def finished(self) -> set[Key]:
         """Which folds have a final record."""
-        return {record.key for record in _records(self._database) if record.is_final}
+        return {record.key for record in _records(self._database, self.kind) if record.is_final}
 
 
 @contextmanager
@@ -163,8 +173,13 @@ def read_records(path: Path) -> list[Record]:
 
     It works while a run is writing.
     """
-    with closing(_opened_to_read(path)) as database:
-        return _records(database)
+    return read_kind(path, Record)
+
+
+def read_kind(path: Path, kind: type[R]) -> list[R]:
+    """Every record of a file of such records, in the order of their keys."""
+    with closing(_opened_to_read(path, kind)) as database:
+        return _records(database, kind)
 
 
 def read_histories(path: Path, problem: str) -> dict[str, list[MonitoredSeries]]:
@@ -207,9 +222,10 @@ def methods_in(path: Path) -> dict[str, str]:
     }
 
 
-def _records(database: sqlite3.Connection) -> list[Record]:
-    rows = database.execute(f"SELECT {', '.join(RECORD_COLUMNS)} FROM records")
-    return [Record(*row) for row in rows]
+def _records(database: sqlite3.Connection, kind: type[R]) -> list[R]:
+    names = [field.name for field in fields(kind)]
+    rows = database.execute(f"SELECT {', '.join(names)} FROM records")
+    return [kind(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def differing(setting: str, other: str) -> str:
@@ -239,27 +255,22 @@ def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
     return lock
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path, kind: type[Kept]) -> sqlite3.Connection:
     with writing(path):
         database = sqlite3.connect(path)
         try:
-            _prepare(database, path)
+            _prepare(database, path, kind)
         except BaseException:
             database.close()
             raise
     return database
 
 
-def _prepare(database: sqlite3.Connection, path: Path) -> None:
+def _prepare(database: sqlite3.Connection, path: Path, kind: type[Kept]) -> None:
     try:
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, FORMAT):
-            raise StudyError(
-                f"{path} was written in format {version} by another version of astralearn; "
-                f"this one knows {FORMAT}"
-            )
+        _check_format(database, path, kind)
         database.execute("PRAGMA journal_mode = WAL")
-        database.executescript(SCHEMA)
+        database.executescript(schema(kind))
     except sqlite3.OperationalError:
         # This one is a DatabaseError too, but of the file's place, not of what is in it.
         raise
@@ -267,8 +278,20 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
         raise StudyError(f"{path} is not a study file: {error}") from error
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection:
-    """The file as it is, or an empty study where a killed run had written nothing."""
+def _check_format(database: sqlite3.Connection, path: Path, kind: type[Kept]) -> None:
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, kind.FORMAT):
+        raise StudyError(
+            f"{path} was written in format {version}, of other records or by another version of "
+            f"astralearn; here it must be {kind.FORMAT}"
+        )
+
+
+def _opened_to_read(path: Path, kind: type[Kept] | None = None) -> sqlite3.Connection:
+    """The file as it is, or an empty study where a killed run had written nothing.
+
+    kind: of its records; None where they do not matter.
+    """
     # Unlike Path.is_file, this takes a name that is too long, or hidden from us, for an absent one.
     if not os.path.isfile(path):
         raise StudyError(f"no study file: {path}")
@@ -283,10 +306,16 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
     if not tables:
         database.close()
         database = sqlite3.connect(":memory:")
-        database.executescript(SCHEMA)
+        database.executescript(schema(kind or Record))
     elif "records" not in tables:
         database.close()
         raise StudyError(f"{path} is not a study file: it has no table of records")
+    elif kind is not None:
+        try:
+            _check_format(database, path, kind)
+        except BaseException:
+            database.close()
+            raise
     return database
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from astralearn.datasets.problem import Problem, RowNumbers
 from astralearn.study.method import Method, seeded
-from astralearn.study.record import MonitoredSeries, Outcome, Record
+from astralearn.study.record import Key, MonitoredSeries, Outcome, Record
 from astralearn.study.splits import Split, seed_of
 from astralearn.tabular import encoder_for
 
@@ -33,6 +33,20 @@ class Unit(NamedTuple):
     method: Method
     splits: Sequence[Split]
     seed: int
+
+    @property
+    def method_name(self) -> str:
+        return self.method.name
+
+    def record_keys(self) -> list[Key]:
+        """Of the records it makes."""
+        return [
+            (self.problem.name, self.method.name, split.repetition, split.fold)
+            for split in self.splits
+        ]
+
+    def run(self) -> list[Outcome]:
+        return run_unit(self)
 
 
 def units(
@@ -77,6 +91,28 @@ def run_unit(unit: Unit) -> list[Outcome]:
 
 
 def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
+    fitted = fit(unit, estimator)
+    return [
+        _tested(unit, model, fitted.X, fitted.y, split, fitted.seconds)
+        for model, split in zip(fitted.models, fitted.splits, strict=True)
+    ]
+
+
+class Fitted(NamedTuple):
+    """A model for each split, and the rows that the splits are of, in numbers.
+
+    seconds: what one split took to learn.
+    """
+
+    models: Sequence[Any]
+    X: NDArray[Any]
+    y: NDArray[np.int8]
+    splits: list[Split]
+    seconds: float
+
+
+def fit(unit: Unit, estimator: Any) -> Fitted:
+    """Fit every split of the unit, as one stack where the method can."""
     X, y, splits = _as_numbers(unit)
     started = time.perf_counter()
     if unit.method.stacks:
@@ -89,10 +125,7 @@ def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
         (split,) = splits
         models = [estimator.fit(X[split.learn], y[split.learn])]
     seconds = (time.perf_counter() - started) / len(splits)
-    return [
-        _tested(unit, model, X, y, split, seconds)
-        for model, split in zip(models, splits, strict=True)
-    ]
+    return Fitted(models, X, y, splits, seconds)
 
 
 def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
@@ -132,7 +165,6 @@ def _tested(
 
 def _missed(unit: Unit, split: Split, error: Exception) -> Record:
     positives = int(unit.problem.y[split.test].sum())
-    message = f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}"
     return Record(
         **_place(unit, split),
         tn=len(split.test) - positives,
@@ -141,8 +173,14 @@ def _missed(unit: Unit, split: Split, error: Exception) -> Record:
         tp=0,
         average_precision=None,
         fit_seconds=0.0,
-        error=" ".join(message.split())[:500],
+        error=message_of(error),
     )
+
+
+def message_of(error: Exception) -> str:
+    """One line that says what was raised, alike for equal errors."""
+    message = f"{type(error).__name__}: {PASSING_DETAIL.sub('', str(error))}"
+    return " ".join(message.split())[:500]
 
 
 def _place(unit: Unit, split: Split) -> dict[str, Any]:
