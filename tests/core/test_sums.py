@@ -71,7 +71,7 @@ def in_numpy(sums):
 @pytest.mark.parametrize("name", NAMES)
 def test_known_values_are_examined_as_any(name, weighted, per_output, few, scale, cuts):
     torch = pytest.importorskip("torch")
-    from astralearn.torch.elementary import eager
+    from astralearn.torch.namespaces import eager
 
     g, y, w = (torch.tensor(a).reshape(30, 2) for a in data(seed=2, scale=scale))
     options = {"axis": (0,) if per_output else (0, 1), "xp": eager}

@@ -228,7 +228,7 @@ def test_what_cannot_be_added_up_is_refused():
 
 
 def test_a_micro_batch_of_several_blocks(monkeypatch):
-    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 100)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 100)
     x, y, _ = data(1000)
     whole, parts = model(), model()
     GMNLoss()(whole(x), y).backward()

@@ -18,7 +18,10 @@ from astralearn.torch import (
     MCCLoss,
     RootGMNLoss,
 )
-from astralearn.torch.elementary import expm1, log1p, swift, swift_losses
+from astralearn.torch.inductor import swift, swift_losses
+from astralearn.torch.namespaces import portable
+
+expm1, log1p = portable.expm1, portable.log1p
 
 LOSSES = [BCELoss, GMNLoss, RootGMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss]
 

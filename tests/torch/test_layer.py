@@ -106,8 +106,7 @@ def test_training_and_inference_agree():
 
 @pytest.fixture(params=[False, True], ids=["AVX2", "AVX-512"])
 def processor(request, monkeypatch):
-    for module in ("layer", "elementary"):
-        monkeypatch.setattr(f"astralearn.torch.{module}.HAS_AVX512", request.param)
+    monkeypatch.setattr("astralearn.torch.cpu.HAS_AVX512", request.param)
 
 
 @pytest.mark.usefixtures("processor")
@@ -120,8 +119,8 @@ def test_blocks_change_nothing(shape, scale, monkeypatch):
     x = (scale * torch.randn(*shape, dtype=torch.float64)).requires_grad_()
     results = []
     for few, block in ((10**9, 10**9), (1, 1000), (1, 10**9)):
-        monkeypatch.setattr("astralearn.torch.layer.FEW", few)
-        monkeypatch.setattr("astralearn.torch.blocks.BLOCK", block)
+        monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", few)
+        monkeypatch.setattr("astralearn.torch.cpu.BLOCK", block)
         x.grad = layer.raw_slope.grad = None
         g = layer(x)
         g.sigmoid().sum().backward()
@@ -132,13 +131,13 @@ def test_blocks_change_nothing(shape, scale, monkeypatch):
 
 @pytest.mark.usefixtures("processor")
 def test_a_logit_that_is_nan_spoils_no_other_of_its_block(monkeypatch):
-    monkeypatch.setattr("astralearn.torch.layer.FEW", 1)
+    monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", 1)
     x = torch.tensor([float("nan"), -30.0, 0.5, 30.0], requires_grad=True)
     layer = ASTra()
     g = layer(x)
     g.backward(torch.ones(4))
     alone = x.detach()[1:].requires_grad_()
-    monkeypatch.setattr("astralearn.torch.layer.FEW", 10)
+    monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", 10)
     expected = layer(alone)
     expected.backward(torch.ones(3))
     torch.testing.assert_close(g[1:], expected, **FIT)
@@ -156,8 +155,8 @@ def test_tensors_without_values_have_shapes():
 @pytest.mark.parametrize("slope", [1.0, 7.396, 87.0, 1e4, 1e6])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_blocks_of_extremes(slope, dtype, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.layer.FEW", 1)
-    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 100)
+    monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", 1)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 100)
     layer = with_slope(slope).to(dtype)
     far = torch.logspace(-8, 4, 200, dtype=dtype)
     x = torch.cat([-far, torch.zeros(1, dtype=dtype), far]).requires_grad_()

@@ -7,7 +7,6 @@ from torch import nn
 
 from astralearn.core import LOSSES
 from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
-from astralearn.torch.losses import Memory
 from oracles import brute_loss
 
 MODULES = {
@@ -160,7 +159,7 @@ def test_labels_of_any_dtype(name, dtype):
 def test_blocks_change_nothing(name, monkeypatch):
     g, y, w = batch(10_005)
     expected = value_and_gradient(MODULES[name](), g, y, w)
-    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 1_000)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 1_000)
     torch.testing.assert_close(
         value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
     )
@@ -172,7 +171,7 @@ def test_blocks_where_positives_are_many(name, monkeypatch):
     y = 1 - y
     g[y == 0] = 8.0  # lost, so that each negative weighs far more than a positive
     expected = value_and_gradient(MODULES[name](), g, y, w)
-    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", 500)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 500)
     torch.testing.assert_close(
         value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
     )
@@ -188,7 +187,7 @@ def test_bce_is_torchs():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_bce_in_few_passes_is_the_cores(dtype, weighted, per_output, has_avx512, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.elementary.HAS_AVX512", has_avx512)
+    monkeypatch.setattr("astralearn.torch.cpu.HAS_AVX512", has_avx512)
     far = torch.logspace(-6, 4, 100, dtype=torch.float64)
     g = torch.stack([torch.cat([-far, far]), torch.cat([far, -far])], dim=1)
     y = (torch.arange(200)[:, None] % 3 == torch.arange(2)).double()
@@ -271,7 +270,7 @@ def test_running_sums_forget_a_batch_that_is_not_finite(name, bad_batch):
 def test_running_sums_follow_the_logits_to_their_device():
     loss = GMNLoss(running=0.9)
     loss(torch.zeros(2), torch.tensor([0, 1]))
-    Memory(loss).joined(tuple(torch.zeros(1, device="meta") for _ in range(6)))
+    loss(torch.zeros(2, device="meta"), torch.zeros(2, device="meta"))
     assert loss.kept.device.type == "meta"
 
 
@@ -477,7 +476,7 @@ def test_arrays_are_no_tensors():
 @pytest.mark.parametrize("label", [0.0, 1.0])
 @pytest.mark.parametrize("block", [10, 10**9])
 def test_one_class_alone_survives_mixed_precisions_scale(name, label, block, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.blocks.BLOCK", block)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", block)
     g = torch.linspace(-3, 3, 64, requires_grad=True)
     (MODULES[name]()(g, torch.full((64,), label)) * 2.0**24).backward()
     assert torch.isfinite(g.grad).all()

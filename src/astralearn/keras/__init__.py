@@ -1,7 +1,8 @@
-"""Keras 3 on TensorFlow, JAX and PyTorch: ASTra as the last layer, GMN as the loss, the slope's own learning rate inside fit().
+"""Keras 3 on TensorFlow, JAX and PyTorch: ASTra as the last layer, GMN as the loss.
 
-`ASTra` warps a model's logits, the losses and metrics take logits, `SlopeRateOptimizer` and the callback `SlopeRate` are Eq. 10.
-Formulas are those of `astralearn.core`; this package holds state, serialisation and what each backend needs.
+`ASTra` warps a model's logits, the losses and metrics take logits, `SlopeRateOptimizer` and the
+callback `SlopeRate` give the slope its own learning rate inside fit() (Eq. 10). Formulas are those
+of `astralearn.core`; this package holds state, serialisation and what each backend needs.
 """
 
 try:
@@ -9,21 +10,23 @@ try:
 except ImportError as error:
     if error.name == "keras":
         raise ImportError(
-            "astralearn.keras needs Keras 3: pip install 'astralearn[keras]'. Set KERAS_BACKEND to jax, which astralearn brings, "
-            "or install tensorflow or torch"
+            "astralearn.keras needs Keras 3: pip install 'astralearn[keras]'. "
+            "Set KERAS_BACKEND to jax, which astralearn brings, or install tensorflow or torch"
         ) from None
     raise ImportError(
-        f"Keras cannot be imported ({error}): install the backend that it asks for, or set KERAS_BACKEND to tensorflow, jax or torch"
+        f"Keras cannot be imported ({error}): install the backend that it asks for, "
+        "or set KERAS_BACKEND to tensorflow, jax or torch"
     ) from None
 
 if int(_keras.__version__.split(".")[0]) < 3:
     raise ImportError(
-        f"astralearn.keras needs Keras 3; found Keras {_keras.__version__}: pip install --upgrade 'keras>=3.6'"
+        f"astralearn.keras needs Keras 3; found Keras {_keras.__version__}: "
+        "pip install --upgrade 'keras>=3.6'"
     )
 if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
     raise ImportError(
-        f"astralearn.keras works on the backends tensorflow, jax and torch; found {_keras.config.backend()}: set KERAS_BACKEND before "
-        "Keras is first imported"
+        "astralearn.keras works on the backends tensorflow, jax and torch; "
+        f"found {_keras.config.backend()}: set KERAS_BACKEND before Keras is first imported"
     )
 
 from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate

@@ -9,26 +9,32 @@ from typing import Any
 import keras
 
 from astralearn.core import slope_rate
-from astralearn.keras.metrics import NAMES
+from astralearn.keras.metrics import METRIC_NAMES
 from astralearn.keras.optimizer import SlopeRateOptimizer
 
 _MODES = {
     "loss": "min",
-    NAMES["fnr"]: "min",
-    NAMES["fpr"]: "min",
-    NAMES["g_mean"]: "max",
-    NAMES["mcc"]: "max",
+    METRIC_NAMES["fnr"]: "min",
+    METRIC_NAMES["fpr"]: "min",
+    METRIC_NAMES["g_mean"]: "max",
+    METRIC_NAMES["mcc"]: "max",
 }
 
 
 class SlopeRate(keras.callbacks.Callback):
-    """After every epoch, the learning rate of the slopes from the e-ratio (Eq. 10): faster while positives are the harder class.
+    """After every epoch, set the slopes' learning rate by the e-ratio (Eq. 10).
 
-        η_b ← min(growth · η_b, maximum) if e-ratio > 1, max(decay · η_b, minimum) if e-ratio < 1, else η_b
+        η_b ← min(growth · η_b, maximum) if e-ratio > 1
+              max(decay · η_b, minimum)  if e-ratio < 1
+              η_b                        otherwise
 
-    monitor: what holds FNR/FPR in the logs, so compile the model with `metrics=[ERatio()]` (or `weighted_metrics`) and a
-    `SlopeRateOptimizer`. The rate is the optimizer's variable, saved with it; the logs get it as "slope_rate". An epoch without validation
-    leaves it alone if monitor starts with "val_"; if no epoch has the monitored value, a warning says so.
+    Slopes learn faster while positives are the harder class. Compile the model with
+    `metrics=[ERatio()]` (or `weighted_metrics`) and a `SlopeRateOptimizer`. The rate is the
+    optimizer's variable, saved with it; the logs get it as "slope_rate".
+
+    monitor: what holds FNR/FPR in the logs. If it starts with "val_", an epoch without validation
+        leaves the rate alone. If no epoch has it, a warning says so.
+    minimum, maximum, growth, decay: the numbers of Eq. 10.
     """
 
     def __init__(
@@ -43,7 +49,8 @@ class SlopeRate(keras.callbacks.Callback):
         super().__init__()
         self.monitor = monitor
         self.bounds = {"minimum": minimum, "maximum": maximum, "growth": growth, "decay": decay}
-        slope_rate(1.0, 1.0, **self.bounds)  # refuses impossible bounds now, not after an epoch
+        # Impossible bounds are refused now, not after an epoch.
+        slope_rate(1.0, 1.0, **self.bounds)
 
     @property
     def optimizer(self) -> SlopeRateOptimizer:
@@ -53,8 +60,8 @@ class SlopeRate(keras.callbacks.Callback):
             optimizer = optimizer.inner_optimizer
         if not isinstance(optimizer, SlopeRateOptimizer):
             raise ValueError(
-                f"SlopeRate needs a SlopeRateOptimizer; found {type(optimizer).__name__}: compile with, for example, "
-                "SlopeRateOptimizer(keras.optimizers.Adam(1e-3))"
+                f"SlopeRate needs a SlopeRateOptimizer; found {type(optimizer).__name__}: "
+                "compile with, for example, SlopeRateOptimizer(keras.optimizers.Adam(1e-3))"
             )
         return optimizer
 
@@ -80,13 +87,15 @@ class SlopeRate(keras.callbacks.Callback):
 
 
 class BestAfterBurnIn(keras.callbacks.Callback):
-    """Ends training with the weights of the best epoch after a burn-in, the earliest of equals.
+    """End training with the weights of the best epoch after a burn-in, the earliest of equals.
 
-    An untrained network has a soft FNR near ½ and training first makes it worse, so without a burn-in the first epoch would win.
+    An untrained network has a soft FNR near ½ and training first makes it worse, so without a
+    burn-in the first epoch would win. `best` and `best_epoch` tell what won. If there is nothing
+    to judge by after the burn-in, a warning says so and the last weights stay.
 
-    monitor: what to judge by in the logs. burn_in: epochs at the start that cannot win. mode: "min", "max", or "auto", which knows
-    the losses and this package's metrics. `best` and `best_epoch` tell what won; if there is nothing to judge by after the burn-in, a
-    warning says so and the last weights stay.
+    monitor: what to judge by in the logs.
+    burn_in: epochs at the start that cannot win.
+    mode: "min", "max", or "auto", which knows the losses and this package's metrics.
     """
 
     def __init__(
@@ -97,7 +106,8 @@ class BestAfterBurnIn(keras.callbacks.Callback):
             mode = _MODES.get(monitor.removeprefix("val_"), "")
         if mode not in ("min", "max"):
             raise ValueError(
-                f"mode must be 'min' or 'max' for monitor={monitor!r}, whose direction is not known; found {mode or 'auto'!r}"
+                f"mode must be 'min' or 'max' for monitor={monitor!r}, whose direction is not "
+                f"known; found {mode or 'auto'!r}"
             )
         self.monitor = monitor
         self.burn_in = burn_in
@@ -120,7 +130,8 @@ class BestAfterBurnIn(keras.callbacks.Callback):
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         if self.best is None:
             warnings.warn(
-                f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: the last weights stay",
+                f"no epoch after the burn-in of {self.burn_in} has {self.monitor!r} in its logs: "
+                "the last weights stay",
                 stacklevel=2,
             )
             return
@@ -128,7 +139,7 @@ class BestAfterBurnIn(keras.callbacks.Callback):
 
 
 def _is_without_validation(callback: Any, logs: dict[str, Any]) -> bool:
-    """Whether an epoch has nothing to say on what is monitored: Keras validates every `validation_freq` epochs only."""
+    """Whether this epoch was not validated: Keras does so every `validation_freq` epochs only."""
     return callback.monitor.startswith("val_") and callback.monitor not in logs
 
 
@@ -136,12 +147,14 @@ def _monitored(callback: Any, logs: dict[str, Any]) -> float:
     """The monitored number of an epoch."""
     if callback.monitor not in logs:
         raise ValueError(
-            f"{type(callback).__name__} monitors {callback.monitor!r}, which the logs lack; they hold {sorted(logs)}: compile the model "
-            "with the metric, and pass validation data if it starts with val_"
+            f"{type(callback).__name__} monitors {callback.monitor!r}, which the logs lack; they "
+            f"hold {sorted(logs)}: compile the model with the metric, and pass validation data if "
+            "it starts with val_"
         )
     value = float(logs[callback.monitor])
     if math.isnan(value):
         raise ValueError(
-            f"{callback.monitor} is nan: look for labels other than 0 and 1, or logits that are not finite"
+            f"{callback.monitor} is nan: look for labels other than 0 and 1, weights below 0 or "
+            "NaN, and logits that are not finite"
         )
     return value

@@ -1,4 +1,4 @@
-"""Logits, labels and weights as Keras hands them over, made into tensors of one shape and dtype, and checked."""
+"""Logits, labels and weights as Keras hands them over: of one shape and dtype, and checked."""
 
 from __future__ import annotations
 
@@ -13,37 +13,40 @@ from astralearn.keras.tensors import few, is_known
 
 try:
     from keras.src.backend import get_keras_mask as _mask_of
-except ImportError:  # it is not part of Keras's public interface
-
+except ImportError:
+    # It is not part of Keras's public interface.
     def _mask_of(values: Any) -> Any:
         return getattr(values, "_keras_mask", None)
 
 
-class Rows(NamedTuple):
-    """Logits g, labels y of the same shape, weights that broadcast to it or None; valid: a scalar that says whether labels and weights
-    may be trusted where that cannot be known before the step runs, else None."""
+class Batch(NamedTuple):
+    """Logits, labels and weights, ready to be counted."""
 
     g: Array
-    y: Array
-    weight: Array
-    valid: Array
+    y: Array  # of the shape of g
+    weight: Array  # which broadcasts to it, or None
+    valid: Array  # a scalar: whether labels and weights are good; None where that is known
 
 
-def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
-    """The rows to count.
+def checked_batch(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Batch:
+    """The batch to count.
 
-    y_pred: logits in floating point, (N, …). y_true: 0 and 1 of the same shape, or without a last dimension of 1; NaN marks a
-    missing label, which counts for nothing. sample_weight: ≥ 0, of the logits' shape or of its first dimensions, as Keras makes it
-    of class_weight too. A mask that layers attached to y_pred multiplies the weights.
+    A mask that layers attached to y_pred multiplies the weights. In a compiled step values are
+    not known yet and cannot raise: `valid` then says whether all are good, and where it is False
+    every label and weight is 0, so that none of them reaches a gradient.
 
-    Values that are not known yet, in a compiled step, cannot raise an exception: `valid` is then False where labels or weights are bad.
+    y_true: 0 and 1 of the logits' shape, or without a last dimension of 1; NaN marks a missing
+        label, which counts for nothing.
+    y_pred: logits in floating point, (N, …).
+    sample_weight: ≥ 0, of the logits' shape or of its first dimensions, as Keras makes it of
+        class_weight too.
+    dtype: of the result.
     """
     mask = _mask_of(y_pred)
     g = ops.convert_to_tensor(y_pred)
     if not keras.backend.is_float_dtype(g.dtype):
-        raise TypeError(
-            f"y_pred must be logits in floating point; found {keras.backend.standardize_dtype(g.dtype)}"
-        )
+        found = keras.backend.standardize_dtype(g.dtype)
+        raise TypeError(f"y_pred must be logits in floating point; found {found}")
     g = _cast(g, dtype)
     labels = ops.convert_to_tensor(y_true)
     may_lack = keras.backend.is_float_dtype(labels.dtype)
@@ -52,7 +55,8 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
         mine != theirs for mine, theirs in zip(y.shape, g.shape, strict=True) if mine and theirs
     ):
         raise ValueError(
-            f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; found {tuple(labels.shape)}"
+            f"y_true must have the shape of the logits y_pred, {tuple(g.shape)}; "
+            f"found {tuple(labels.shape)}"
         )
     y = _fitted(y, g)
     weight = None
@@ -62,7 +66,7 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
             weight = part if weight is None else weight * part
     known = is_known(y) and (weight is None or is_known(weight))
     if known and _all_labels(y) and _all_weights(weight):
-        return Rows(g, y, weight, None)
+        return Batch(g, y, weight, None)
     if may_lack:
         absent = ops.isnan(y)
         weight = ops.where(
@@ -70,22 +74,21 @@ def rows(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> Rows:
         )
         g, y = ops.where(absent, 0.0, g), ops.where(absent, 0.0, y)
     if not known:
-        return Rows(g, y, weight, ops.logical_and(_all_labels(y), _all_weights(weight)))
+        valid = ops.logical_and(_all_labels(y), _all_weights(weight))
+        weight = None if weight is None else ops.where(valid, weight, 0.0)
+        return Batch(g, ops.where(valid, y, 0.0), weight, valid)
     if not _all_labels(y):
         values = ops.convert_to_numpy(y).ravel()
         wrong = values[(values != 0) & (values != 1)][0]
         raise ValueError(f"y_true must hold 0, 1 or NaN (missing); found {wrong:g}")
     if not _all_weights(weight):
         raise ValueError("sample_weight must be finite and at least 0")
-    return Rows(g, y, weight, None)
+    return Batch(g, y, weight, None)
 
 
 def _cast(values: Array, dtype: str) -> Array:
-    return (
-        values
-        if keras.backend.standardize_dtype(values.dtype) == dtype
-        else ops.cast(values, dtype)
-    )
+    is_cast = keras.backend.standardize_dtype(values.dtype) == dtype
+    return values if is_cast else ops.cast(values, dtype)
 
 
 def _shaped(values: Array, g: Array) -> Array:
@@ -110,21 +113,21 @@ def _weight(name: str, weight: Array, g: Array) -> Array:
     )
     if not fits:
         raise ValueError(
-            f"{name} must have the shape of the logits, {tuple(g.shape)}, or of its first dimensions; found {shape}"
+            f"{name} must have the shape of the logits, {tuple(g.shape)}, "
+            f"or of its first dimensions; found {shape}"
         )
     return weight if _are_shapes_known(weight, g) else ops.broadcast_to(weight, ops.shape(g))
 
 
 def _fitted(y: Array, g: Array) -> Array:
-    """y, if it has the logits' shape; where that is known only when the step runs, as on TensorFlow, the step fails otherwise.
+    """y, if it has the logits' shape; on TensorFlow a step that finds another one fails.
 
-    Only what has 1 or the logits' size in each dimension can be broadcast, and only what has as many numbers be given its own shape again.
+    Only what has 1 or the logits' size in each dimension can be broadcast, and only what has as
+    many numbers be given its own shape again.
     """
-    return (
-        y
-        if _are_shapes_known(y, g)
-        else ops.reshape(ops.broadcast_to(y, ops.shape(g)), ops.shape(y))
-    )
+    if _are_shapes_known(y, g):
+        return y
+    return ops.reshape(ops.broadcast_to(y, ops.shape(g)), ops.shape(y))
 
 
 def _are_shapes_known(*arrays: Array) -> bool:
@@ -132,8 +135,9 @@ def _are_shapes_known(*arrays: Array) -> bool:
 
 
 def _all_labels(y: Array) -> Array:
+    """Whether all are 0 or 1; infinity minus itself is not 0."""
     ((values,), xp) = few([y])
-    return (values * values == values).all() if xp is np else ops.all(y * y == y)
+    return (values * values - values == 0).all() if xp is np else ops.all(y * y - y == 0)
 
 
 def _all_weights(weight: Array) -> Array:

@@ -24,8 +24,8 @@ from astralearn.keras.tensors import (
     Gradients,
     as_factors,
     as_tensor,
+    backend_namespace,
     few,
-    namespace,
     read,
     units_first,
     unless_differentiated,
@@ -36,19 +36,25 @@ from astralearn.keras.tensors import (
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class ASTra(keras.layers.Layer):
-    """The asymmetric sigmoid and the z-transform as one warp of the logit, g(x, b) (Eqs. 4–7).
+    """The asymmetric sigmoid and the z-transform as one warp g(x, b) (Eqs. 4–7).
 
-    Put it after the layer that makes logits x. What comes out, g, is a logit too: the logit of z. So every loss on logits takes
-    it, BinaryCrossentropy(from_logits=True) and GMNLoss alike, and `g >= 0`, `z >= ½`, `ŷ >= threshold` and `x >= 0` are one decision.
+    Put it after the layer that makes logits x. What comes out, g, is the logit of z. So every
+    loss on logits takes it, BinaryCrossentropy(from_logits=True) and GMNLoss alike, and `g >= 0`,
+    `z >= ½`, `ŷ >= threshold` and `x >= 0` are one decision. Logits (N, …, units) get one slope b
+    per unit, logits (N,) a single one. Half precision policies are computed in and returned as
+    float32, because g reaches b times the logit.
 
-    tau_init: where the threshold τ starts, in [1e-5, 0.5]; 0.5 is the plain sigmoid. learnable: whether the slope b is trained
-    (`raw_slope`, the β of Eq. 7). Logits (N, …, units) get one b per unit, logits (N,) a single one. Half precision policies are
-    computed in and returned as float32, because g reaches b times the logit.
+    tau_init: where the threshold τ starts, in [1e-5, 0.5]; 0.5 is the plain sigmoid.
+    learnable: whether b is trained (`raw_slope`, the β of Eq. 7).
+    dtype: dtype or policy of the layer.
+    settings: those of keras.layers.Layer.
 
     >>> layer = ASTra()
     >>> g = layer(keras.ops.convert_to_tensor([[-2.0], [0.0], [2.0]]))
-    >>> [round(float(value), 2) for value in g[:, 0]], round(float(layer.threshold[0]), 3)
-    ([-13.69, 0.0, 3.26], 0.25)
+    >>> [round(float(value), 2) for value in g[:, 0]]
+    [-13.69, 0.0, 3.26]
+    >>> round(float(layer.threshold[0]), 3)
+    0.25
     """
 
     def __init__(
@@ -64,7 +70,8 @@ class ASTra(keras.layers.Layer):
         units = input_shape[-1] if len(input_shape) > 1 else 1
         if units is None:
             raise ValueError(
-                f"ASTra has one slope per unit, so the last dimension of its input must be known; found {input_shape}"
+                "ASTra has one slope per unit, so the last dimension of its input must be known; "
+                f"found {input_shape}"
             )
         self.raw_slope = self.add_weight(
             name="raw_slope",
@@ -77,7 +84,7 @@ class ASTra(keras.layers.Layer):
 
     def call(self, inputs: Array) -> Array:
         """Rebalanced logits g, of the shape of the logits."""
-        # Whether a gradient is wanted could be told by an argument `training`, but Keras takes a tenth of a millisecond to pass it on.
+        # An argument `training` could tell whether a gradient is wanted, but passing it on is dear.
         return unless_differentiated(_rebalanced_logit, _differentiable, *self._aligned(inputs))
 
     def probabilities(self, inputs: Array) -> Array:
@@ -85,12 +92,12 @@ class ASTra(keras.layers.Layer):
         return ops.sigmoid(self(inputs))
 
     def activation(self, inputs: Array) -> Array:
-        """ŷ, the paper's ASTra (Eq. 4), whose threshold is `threshold`, of the shape of the logits."""
+        """ŷ (Eq. 4), whose threshold is `threshold`, of the shape of the logits."""
         logits = ops.convert_to_tensor(inputs, dtype=self.compute_dtype)
         if not self.built:
             self.build(tuple(logits.shape))
         x, beta = self._aligned(logits)
-        xp = namespace(x)
+        xp = backend_namespace(x)
         return astra(x, slope_from_raw(beta, xp=xp), xp=xp)
 
     @property
@@ -98,16 +105,17 @@ class ASTra(keras.layers.Layer):
         """b ≥ 1, of shape (units,) (Eq. 7)."""
         if not self.built:
             raise ValueError(
-                "this ASTra layer has no slope yet: it is made when the layer first sees its input's shape"
+                "this ASTra layer has no slope yet: "
+                "it is made when the layer first sees its input's shape"
             )
         beta = read(self.raw_slope)
-        return slope_from_raw(beta, xp=namespace(beta))
+        return slope_from_raw(beta, xp=backend_namespace(beta))
 
     @property
     def threshold(self) -> Array:
         """τ in (0, 0.5], of shape (units,) (Eq. 5)."""
         b = self.slope
-        return threshold(b, xp=namespace(b))
+        return threshold(b, xp=backend_namespace(b))
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return tuple(input_shape)
@@ -117,9 +125,8 @@ class ASTra(keras.layers.Layer):
 
     def _aligned(self, inputs: Array) -> tuple[Array, Array]:
         if not keras.backend.is_float_dtype(inputs.dtype):
-            raise TypeError(
-                f"ASTra takes logits in floating point; found {keras.backend.standardize_dtype(inputs.dtype)}"
-            )
+            found = keras.backend.standardize_dtype(inputs.dtype)
+            raise TypeError(f"ASTra takes logits in floating point; found {found}")
         beta = read(self.raw_slope)
         return inputs, beta if beta.dtype == inputs.dtype else ops.cast(beta, inputs.dtype)
 
@@ -130,7 +137,7 @@ def is_slope(variable: Any) -> bool:
 
 
 def _rebalanced_logit(x: Array, beta: Array) -> Array:
-    xp = namespace(x)
+    xp = backend_namespace(x)
     return rebalanced_logit(x, slope_from_raw(beta, xp=xp), xp=xp)
 
 
@@ -159,14 +166,14 @@ def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
 
 
 def _again(upstream: Array, x: Array, beta: Array) -> tuple[Array, Array]:
-    xp = namespace(x)
+    xp = backend_namespace(x)
     b = slope_from_raw(beta, xp=xp)
     in_b = _sum_to_units(upstream * rebalanced_logit_db(x, b, xp=xp), xp)
     return upstream * rebalanced_logit_dx(x, b, xp=xp), in_b * slope_from_raw_dbeta(beta, xp=xp)
 
 
 def _sum_to_units(values: Array, xp: Any) -> Array:
-    """Sums over all dimensions but the last, of shape (units,); over the only one, of shape (1,)."""
+    """Sums over all dimensions but the last, of shape (units,); of (N,) it is (1,)."""
     if len(values.shape) == 1:
         return xp.sum(values, axis=0, keepdims=True)
     if keras.config.backend() == "tensorflow":

@@ -1,4 +1,4 @@
-"""The losses of `core.LOSSES` on logits, with weights inside the soft counts, and over the replicas of tf.distribute."""
+"""The losses of `core.LOSSES` on logits, with weights inside the soft counts."""
 
 from __future__ import annotations
 
@@ -12,46 +12,64 @@ from keras import ops
 from astralearn.core import LOSSES
 from astralearn.core.inputs import Array
 from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
-from astralearn.keras.labels import rows
+from astralearn.keras.labels import checked_batch
 from astralearn.keras.replicas import joined
 from astralearn.keras.tensors import (
     Gradients,
     as_factors,
     as_tensor,
+    backend_namespace,
     few,
     is_known,
-    namespace,
     units_first,
     wide_dtype,
     with_gradient,
 )
 
 
+@keras.saving.register_keras_serializable(package="astralearn")
 class SummedLoss(keras.losses.Loss):
-    """What the losses share: each is a function of a few sums over the batch (`core.sums`), taken here.
+    """Any loss of `core.LOSSES`: a function of a few sums over the batch.
 
-    y_pred: logits (N, …), rebalanced by `ASTra` or not; probabilities cannot be told from logits, so pass none. y_true: 0 and 1; NaN marks
-    missing labels. sample_weight and class_weight of fit() multiply every sum, so a doubled weight equals a duplicated row; Keras's
-    own losses scale a finished loss instead, hence `__call__` is overridden.
+    y_pred: logits (N, …), rebalanced by `ASTra` or not. Probabilities cannot be told from logits,
+        so pass none.
+    y_true: 0 and 1; NaN marks missing labels.
+    sample_weight: ≥ 0. It multiplies every sum, as class_weight of fit() does, so a doubled
+        weight equals a duplicated row. Keras's own losses scale a finished loss instead, hence
+        `__call__` is overridden.
 
-    A batch without one of the classes counts as one correctly classified example of it: loss and gradient of the other class are
-    finite and as useful as ever. A batch without any label has loss and gradient 0. Labels other than 0, 1 and NaN and weights
-    below 0 raise ValueError where values are known, and make the loss NaN in a compiled step.
+    A batch without one of the classes counts as one correctly classified example of it: loss and
+    gradient of the other class are finite and as useful as ever. A batch without any label has
+    loss and gradient 0. Labels other than 0, 1 and NaN, and weights below 0 or not finite, raise
+    ValueError where values are known. A compiled step cannot raise: its loss is NaN, its gradient
+    0.
 
-    per_output: one loss for each unit of logits (N, …, units), then averaged; the default pools all outputs into one.
+    kind: the loss's name in `core.LOSSES`. The subclasses have theirs.
+    per_output: one loss for each unit of logits (N, …, units), then averaged; the default pools
+        all outputs into one.
+    name: in the logs.
+    dtype: dtype or policy to compute in.
     """
 
-    kind: str
+    kind: str = ""
 
     def __init__(
-        self, *, per_output: bool = False, name: str | None = None, dtype: Any = None
+        self,
+        kind: str | None = None,
+        *,
+        per_output: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
     ) -> None:
+        self.kind = self.kind if kind is None else kind
+        if self.kind not in LOSSES:
+            raise ValueError(f"kind must be one of {', '.join(LOSSES)}; found {self.kind!r}")
         policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
         super().__init__(name=name or f"{self.kind}_loss", dtype=policy.compute_dtype)
         self.per_output = per_output
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:
-        g, y, weight, valid = rows(y_true, y_pred, sample_weight, self.dtype)
+        g, y, weight, valid = checked_batch(y_true, y_pred, sample_weight, self.dtype)
         if 0 in tuple(g.shape):
             g, y, weight = _without_weight(g, y)
         axis = self._axis(g)
@@ -65,7 +83,8 @@ class SummedLoss(keras.losses.Loss):
         return self(y_true, y_pred)
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "per_output": self.per_output, "dtype": self.dtype}
+        config = {"name": self.name, "per_output": self.per_output, "dtype": self.dtype}
+        return config if type(self).kind else {**config, "kind": self.kind}
 
     def _axis(self, g: Array) -> tuple[int, ...]:
         """The dimensions that sums run over: all, or all but the last."""
@@ -91,9 +110,10 @@ class GMNLoss(SummedLoss):
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class RootGMNLoss(SummedLoss):
-    """Between GMN and balanced cross-entropy: 4(1 − √(A₁A₀)), A₁ and A₀ each class's mean fourth root of the probability of being right.
+    """Between GMN and balanced cross-entropy: 4(1 − √(A₁A₀)).
 
-    What `ASTraClassifier` trains on. Arguments as in `SummedLoss`.
+    A₁ and A₀ are each class's mean fourth root of the probability of being right. It is what
+    `ASTraClassifier` trains on. Arguments as in `SummedLoss`.
     """
 
     kind = "root_gmn"
@@ -121,7 +141,7 @@ class BalancedAccuracyLoss(SummedLoss):
 
 
 def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
-    """One example without weight instead of none: it counts for as little, has a minimum, and takes part in the sums of all replicas."""
+    """One example without weight instead of none: it counts for as little, and has a minimum."""
     to_one = [(0, int(size == 0)) for size in g.shape]
     g, y = ops.pad(g, to_one), ops.pad(y, to_one)
     return g, y, ops.zeros_like(g)
@@ -130,9 +150,8 @@ def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
 def _examine(
     kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any
 ) -> tuple[Sums, Array]:
-    if (
-        xp is not np and keras.config.backend() == "torch" and is_known(g)
-    ):  # where every operation counts, and looking costs nothing
+    # There every operation counts, and looking costs nothing.
+    if xp is not np and keras.config.backend() == "torch" and is_known(g):
         sums, ((_, slopes),) = examine_known(kind, [(g, y, weight)], axis=axis, xp=xp, few=few)
         return sums, slopes
     return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
@@ -141,8 +160,8 @@ def _examine(
 def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...]) -> Array:
     """J of the sums over all replicas, averaged over outputs.
 
-    With several replicas the value is divided by their number and the gradient is not: Keras adds both up over replicas, and each replica
-    has its own part of the whole gradient already.
+    With several replicas the value is divided by their number and the gradient is not: Keras adds
+    both up over replicas, and each replica has its own part of the whole gradient already.
     """
     loss = SUMMED[kind]
     outputs = math.prod(size for dimension, size in enumerate(g.shape) if dimension not in axis)
@@ -151,7 +170,7 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
         (logits, labels, *weights), xp = few([g, y] if weight is None else [g, y, weight])
         sums, slopes = _examine(kind, logits, labels, weights[0] if weights else None, axis, xp)
         total, replicas = joined(kind, sums)
-        numbers = namespace(total[0])
+        numbers = backend_namespace(total[0])
         value = as_tensor(numbers.sum(loss.value(total, xp=numbers)) / (outputs * replicas), g)
 
         def gradients(upstream: Array) -> tuple[Array]:
@@ -162,8 +181,7 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
         return value, gradients
 
     def again(upstream: Array, g: Array) -> tuple[Array]:
-        return (
-            upstream / outputs * LOSSES[kind].gradient(g, y, weight, axis=axis, xp=namespace(g)),
-        )
+        in_g = LOSSES[kind].gradient(g, y, weight, axis=axis, xp=backend_namespace(g))
+        return (upstream / outputs * in_g,)
 
     return with_gradient(forward, again, g)

@@ -1,4 +1,4 @@
-"""Readings of the soft confusion matrix as metrics: counts are added up over batches and replicas, ratios taken at the end."""
+"""Readings of the soft confusion matrix as metrics, of counts added up over batches."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from keras import ops
 
 from astralearn.core import SoftConfusion, soft_confusion
 from astralearn.core.inputs import Array
-from astralearn.keras.labels import rows
-from astralearn.keras.tensors import namespace, wide_dtype
+from astralearn.keras.labels import checked_batch
+from astralearn.keras.tensors import backend_namespace, wide_dtype
 
 
 class SoftConfusionMetric(keras.metrics.Metric):
-    """What the metrics share: TN, FP, FN, TP in probabilities (Eq. 8), added up since the last reset.
+    """The soft confusion matrix (Eq. 8), added up since the last reset.
 
-    Logits, labels, missing labels and weights as in the losses. Keras passes sample_weight and class_weight only to `weighted_metrics`.
-    Counts are kept in float32 unless `dtype` says otherwise.
+    Logits, labels, missing labels and weights are as in the losses. Keras passes sample_weight and
+    class_weight only to `weighted_metrics`.
+
+    name: in the logs; None takes that of the reading.
+    dtype: of the counts, float32 unless said otherwise.
     """
 
     reading: str
@@ -25,18 +28,17 @@ class SoftConfusionMetric(keras.metrics.Metric):
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
         policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
-        super().__init__(name=name or NAMES[self.reading], dtype=policy.compute_dtype)
+        super().__init__(name=name or METRIC_NAMES[self.reading], dtype=policy.compute_dtype)
         self.counts = [
             self.add_variable(shape=(), initializer="zeros", name=count)
             for count in SoftConfusion._fields
         ]
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Counts a batch of (rebalanced) logits."""
-        g, y, weight, valid = rows(y_true, y_pred, sample_weight, self.dtype)
-        for kept, found in zip(
-            self.counts, soft_confusion(g, y, weight, xp=namespace(g)), strict=True
-        ):
+        """Count a batch of (rebalanced) logits."""
+        g, y, weight, valid = checked_batch(y_true, y_pred, sample_weight, self.dtype)
+        batch = soft_confusion(g, y, weight, xp=backend_namespace(g))
+        for kept, found in zip(self.counts, batch, strict=True):
             kept.assign_add(found if valid is None else ops.where(valid, found, float("nan")))
 
     def result(self) -> Array:
@@ -81,12 +83,12 @@ class SoftMCC(SoftConfusionMetric):
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class ERatio(SoftConfusionMetric):
-    """FNR/FPR (Eq. 11), named "e_ratio": above 1 where positives are the harder class. The callback `SlopeRate` reads it."""
+    """FNR/FPR (Eq. 11), named "e_ratio", which the callback `SlopeRate` reads."""
 
     reading, _direction = "e_ratio", "down"
 
 
-NAMES = {
+METRIC_NAMES = {
     "fnr": "soft_fnr",
     "fpr": "soft_fpr",
     "g_mean": "soft_g_mean",

@@ -11,21 +11,28 @@ from astralearn.core.inputs import Array
 from astralearn.keras.layer import is_slope
 from astralearn.keras.tensors import as_tensor, few, read
 
-# Adam's, as Keras sets them: how much of the averages of the gradient and of its square is kept in a step.
+# Adam's, as Keras sets them: how much of the averages of the gradient and of its square is kept
+# in a step, and the same of the averages of 1 beside them.
 DECAYS, EPSILON = (0.9, 0.999) * 2, 1e-7
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SlopeRateOptimizer(keras.optimizers.Optimizer):
-    """A Keras optimizer, with the slopes of ASTra layers trained by Adam at a learning rate of their own (η_b of Eq. 10).
+    """A Keras optimizer, with ASTra's slopes trained by Adam at a rate of their own (Eq. 10).
 
-        model.compile(SlopeRateOptimizer(keras.optimizers.Adam(1e-3)), loss=GMNLoss(), metrics=[ERatio()])
+        optimizer = SlopeRateOptimizer(keras.optimizers.Adam(1e-3))
+        model.compile(optimizer, loss=GMNLoss(), metrics=[ERatio()])
         model.fit(x, y, batch_size=len(x), epochs=300, callbacks=[SlopeRate()])
 
-    optimizer: trains everything else; any but a MultiOptimizer. Slopes are trained by Adam whatever it is, because Eq. 10's rates are steps
-    in β, as Adam takes them; its gradient accumulation holds for them too, its weight decay (it would pull b to 2 whatever the data say),
-    clipping and moving averages do not. slope_rate: where the rate starts; the property of that name reads and sets it, and it is saved
-    with the optimizer. `learning_rate` is that of `optimizer`, so schedules and Keras's callbacks reach it.
+    Slopes are trained by Adam whatever the optimizer is, because Eq. 10's rates are steps in β, as
+    Adam takes them. The optimizer's gradient accumulation holds for them too. Its weight decay,
+    which would pull b to 2 whatever the data say, its clipping and its moving averages do not.
+    `learning_rate` is that of `optimizer`, so schedules and Keras's callbacks reach it.
+
+    optimizer: trains everything else; any but a MultiOptimizer.
+    slope_rate: where η_b starts; the property of that name reads and sets it, and it is saved.
+    name: of this optimizer.
+    loss_scale_factor: None takes that of `optimizer`.
     """
 
     def __init__(
@@ -38,13 +45,14 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         optimizer = keras.optimizers.get(optimizer)
         if isinstance(optimizer, (keras.optimizers.LossScaleOptimizer, SlopeRateOptimizer)):
             raise ValueError(
-                f"wrap the optimizer inside the {type(optimizer).__name__}: it must be the outer one, and only once"
+                f"wrap the optimizer inside the {type(optimizer).__name__}: "
+                "it must be the outer one, and only once"
             )
-        if isinstance(
-            optimizer, getattr(keras.optimizers, "MultiOptimizer", ())
-        ):  # Keras 3.6 has none
+        # Keras 3.6 has no MultiOptimizer.
+        if isinstance(optimizer, getattr(keras.optimizers, "MultiOptimizer", ())):
             raise ValueError(
-                "SlopeRateOptimizer takes an optimizer with one learning rate, which a MultiOptimizer has not"
+                "SlopeRateOptimizer takes an optimizer with one learning rate, "
+                "which a MultiOptimizer has not"
             )
         if not slope_rate > 0:
             raise ValueError(f"slope_rate must be above 0; found {slope_rate}")
@@ -54,19 +62,20 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
             loss_scale_factor=loss_scale_factor or optimizer.loss_scale_factor,
             gradient_accumulation_steps=optimizer.gradient_accumulation_steps,
         )
-        optimizer.loss_scale_factor = None  # the loss is scaled and unscaled once, here, for both
+        # The loss is scaled and unscaled once, here, for both.
+        optimizer.loss_scale_factor = None
         self.optimizer = optimizer
         self._slopes: list[Any] = []
 
     def build(self, variables: Sequence[Any]) -> None:
-        if (
-            self.built or not variables
-        ):  # Keras builds optimizers of legacy .h5 files with none first
+        # Keras builds optimizers of legacy .h5 files without variables first.
+        if self.built or not variables:
             return
         slopes, others = _split(variables, [is_slope(variable) for variable in variables])
         if not slopes:
             raise ValueError(
-                "the model has no learnable ASTra layer: add one, or pass the optimizer without SlopeRateOptimizer"
+                "the model has no learnable ASTra layer: add one, "
+                "or pass the optimizer without SlopeRateOptimizer"
             )
         super().build(variables)
         self._slopes = [self._var_key(variable) for variable in slopes]
@@ -86,7 +95,7 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     def apply(
         self, grads: Sequence[Array], trainable_variables: Sequence[Any] | None = None
     ) -> None:
-        """One step: Adam's on the slopes, the wrapped optimizer's on everything else."""
+        """Take one step: Adam's on the slopes, the wrapped optimizer's on everything else."""
         if not self.built and trainable_variables is not None:
             self.build(list(trainable_variables))
         variables = (
@@ -106,7 +115,7 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
             self._step(self._unscaled(of_slopes), slopes)
 
     def _needs_all_of_apply(self, slopes: Sequence[Any]) -> bool:
-        """Whether more than a step is to be done: on TensorFlow, to add up over replicas; to accumulate or constrain."""
+        """Whether there is more to do: add up over TensorFlow's replicas, accumulate, constrain."""
         is_constrained = any(slope.constraint is not None for slope in slopes)
         return (
             keras.config.backend() == "tensorflow"
@@ -115,18 +124,19 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         )
 
     def _step(self, grads: Sequence[Array], slopes: Sequence[Any]) -> None:
-        """What Keras's apply() comes to otherwise, in half of the time."""
+        """What Keras's apply() comes to otherwise, with fewer calls."""
         for gradient, slope in zip(grads, slopes, strict=True):
             self.update_step(gradient, slope, self.slope_rate)
         self.iterations.assign_add(1)
 
     def update_step(self, gradient: Array, variable: Any, learning_rate: Any) -> None:  # noqa: ARG002 (that of the others)
-        """Adam as Keras has it: β ← β − η_b·(√c₂/c₁)·m/(√v + ε), m and v the decaying averages of the gradient and of its square.
+        """Adam as Keras has it: β ← β − η_b·(√c₂/c₁)·m/(√v + ε).
 
-        Beside them are kept the averages of 1 under the same decays, c₁ and c₂: m/c₁ and v/c₂ are without bias at every step.
+        m and v are the decaying averages of the gradient and of its square, c₁ and c₂ those of 1
+        under the same decays: m/c₁ and v/c₂ are without bias at every step.
         """
         like, kept = gradient, self._averages[self._slopes.index(self._var_key(variable))]
-        # The rate has Keras's floatx, which a slope need not have, and TensorFlow multiplies no two dtypes.
+        # The rate has Keras's floatx, which a slope need not have.
         rate = keras.ops.cast(read(self.slope_rate), gradient.dtype)
         (beta, averages, gradient, rate), xp = few([read(variable), read(kept), gradient, rate])
         news = (gradient, gradient * gradient, 1.0, 1.0)

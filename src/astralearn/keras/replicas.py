@@ -1,6 +1,7 @@
 """Sums over the replicas of tf.distribute: a few numbers per step travel, whatever the batch.
 
-JAX needs nothing of this: with keras.distribution the batch is one array, however it is laid out over devices, and so are its sums.
+JAX needs nothing of this: with keras.distribution the batch is one array, however it is laid out
+over devices, and so are its sums.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from keras import ops
 
 from astralearn.core.sums import SUMMED, Sums
 
-# Every loss sends as many as GMN: a second strategy in one process counts its reductions from the first again, and TensorFlow refuses one
-# whose shape has changed.
+# Every loss sends as many numbers: a second strategy in one process counts its reductions from the
+# first again, and TensorFlow refuses one whose shape has changed.
 MOST_SUMS = 6
 
 
@@ -26,7 +27,7 @@ def joined(kind: str, sums: Sums) -> tuple[Sums, int]:
     replica = tf.distribute.get_replica_context()
     if replica is None or replica.num_replicas_in_sync == 1:
         return sums, 1
-    # Everyone's sums in a row of its own: sums of logarithms cannot be added by all_reduce, rows of zeros can.
+    # Everyone's sums go in a row of their own: all_reduce cannot add logarithms, but rows of zeros.
     own_row = tf.one_hot(
         replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=sums[0].dtype
     )
@@ -37,6 +38,5 @@ def joined(kind: str, sums: Sums) -> tuple[Sums, int]:
         tuple(tf.reshape(part, sums[0].shape) for part in tf.unstack(row)[: len(sums)])
         for row in tf.unstack(everyone)
     )
-    return functools.reduce(
-        functools.partial(SUMMED[kind].add, xp=ops), parts
-    ), replica.num_replicas_in_sync
+    add = functools.partial(SUMMED[kind].add, xp=ops)
+    return functools.reduce(add, parts), replica.num_replicas_in_sync

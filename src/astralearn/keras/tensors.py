@@ -1,6 +1,7 @@
-"""What differs between the backends: the namespace the core is called with, whether values are known yet, a closed-form gradient.
+"""What differs between the backends: namespaces, whether values are known, gradients.
 
-JAX and PyTorch have namespaces of their own, which cost less per call than keras.ops; TensorFlow's tensors are served by keras.ops.
+JAX and PyTorch have namespaces of their own, which cost less per call than keras.ops; TensorFlow's
+tensors are served by keras.ops.
 """
 
 from __future__ import annotations
@@ -16,50 +17,33 @@ import numpy as np
 from keras import ops
 
 from astralearn.core import elementary
-from astralearn.core.inputs import Array
-from astralearn.core.inputs import namespace as native
+from astralearn.core.inputs import Array, namespace
 
 Gradients = Callable[[Array], tuple[Array, ...]]
 
-# Beyond about twice as many NumPy loses against PyTorch's vectorised functions.
+# Numbers up to which NumPy, having less to do per call, is quicker than PyTorch.
 FEW = 2048
 
 
-def namespace(x: Array) -> Any:
+def backend_namespace(x: Array) -> Any:
     """The namespace of x: a tensor of the backend, or one of the numbers of `few`."""
     if isinstance(x, (np.ndarray, np.generic)):
         return np
     if keras.config.backend() == "torch":
         return _torch(sys.modules["torch"].compiler.is_compiling())
-    return native(x)
+    return namespace(x)
 
 
 @functools.cache
 def _torch(compiled: bool) -> Any:
-    """PyTorch's own functions, which a small step calls so often that every wrapper around them shows.
+    """PyTorch's own functions: a small step calls so many that every wrapper around them shows.
 
-    compiled: with the expm1 and log1p that survive TorchInductor.
+    compiled: whether to take the expm1 and log1p that survive TorchInductor.
     """
     torch = sys.modules["torch"]
-    names = (
-        "abs",
-        "exp",
-        "expm1",
-        "log",
-        "log1p",
-        "logaddexp",
-        "maximum",
-        "minimum",
-        "ones_like",
-        "sigmoid",
-        "sqrt",
-        "stack",
-        "sum",
-        "where",
-        "zeros_like",
-    )
+    names = "abs exp expm1 log log1p logaddexp maximum minimum ones_like sigmoid sqrt stack sum"
     xp = SimpleNamespace(
-        **{name: getattr(torch, name) for name in names},
+        **{name: getattr(torch, name) for name in f"{names} where zeros_like".split()},
         clip=torch.clamp,
         max=torch.amax,
         min=torch.amin,
@@ -71,26 +55,28 @@ def _torch(compiled: bool) -> Any:
 
 
 def read(variable: Any) -> Array:
-    """A variable's value. For TensorFlow a tensor, not the tf.Variable that keras.ops gives: tf.custom_gradient takes no variables."""
+    """A variable's value.
+
+    For TensorFlow it is a tensor: tf.custom_gradient takes no tf.Variable, which keras.ops gives.
+    """
     if keras.config.backend() == "tensorflow":
         return sys.modules["tensorflow"].convert_to_tensor(ops.convert_to_tensor(variable))
     return variable.value
 
 
 def few(values: Sequence[Array]) -> tuple[tuple[Array, ...], Any]:
-    """The same values, and the namespace to go on with. On a CPU PyTorch takes several times as long as NumPy for an operation on few
-    numbers, and a step has dozens of those: values of `FEW` numbers at most become NumPy's, in double precision."""
+    """The same values, and the namespace to go on with.
+
+    A small step is dozens of operations, and on a CPU PyTorch takes longer for each than NumPy:
+    values of `FEW` numbers at most become NumPy's, in double precision.
+    """
     first = values[0]
     if isinstance(first, np.ndarray):
         return tuple(values), np
-    if (
-        keras.config.backend() == "torch"
-        and first.numel() <= FEW
-        and is_known(first)
-        and first.device.type == "cpu"
-    ):
+    is_torch = keras.config.backend() == "torch"
+    if is_torch and first.numel() <= FEW and is_known(first) and first.device.type == "cpu":
         return tuple(value.detach().numpy().astype(np.float64) for value in values), np
-    return tuple(values), namespace(first)
+    return tuple(values), backend_namespace(first)
 
 
 def as_tensor(value: Array, like: Array) -> Array:
@@ -98,13 +84,17 @@ def as_tensor(value: Array, like: Array) -> Array:
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
     torch = sys.modules["torch"]
-    if like.dtype == torch.float32:  # as below, in a third of the time
+    # This is as below, with less to do.
+    if like.dtype == torch.float32:
         return torch.from_numpy(np.asarray(value, np.float32))
     return torch.as_tensor(value, dtype=like.dtype)
 
 
 def as_factors(numbers: Sequence[Array], like: Array) -> Sequence[Array | float]:
-    """What was made of the values of `few`, to compute with beside `like`: single numbers as Python's, the cheapest."""
+    """What was made of the values of `few`, to compute with beside `like`.
+
+    Single numbers become Python's, the cheapest.
+    """
     if not isinstance(numbers[0], (np.ndarray, np.generic)) or isinstance(like, np.ndarray):
         return numbers
     if numbers[0].size == 1:
@@ -113,7 +103,7 @@ def as_factors(numbers: Sequence[Array], like: Array) -> Sequence[Array | float]
 
 
 def is_known(x: Array) -> bool:
-    """Whether the values of x can be looked at: not inside a trace, and not on PyTorch's device of shapes."""
+    """Whether the values of x can be looked at: not in a trace, nor on the device of shapes."""
     backend = keras.config.backend()
     if backend == "jax":
         return not isinstance(x, sys.modules["jax"].core.Tracer)
@@ -125,13 +115,16 @@ def is_known(x: Array) -> bool:
 def units_first(values: Array) -> Array:
     """With the last dimension as the first.
 
-    TensorFlow's sums over leading dimensions are less exact than over trailing ones: of half a million in float32, by two digits.
+    TensorFlow's sums over leading dimensions are less exact than over trailing ones.
     """
     return ops.moveaxis(values, -1, 0)
 
 
 def wide_dtype(dtype: Any) -> Any:
-    """The dtype or policy to compute in: as given or configured, but float32 instead of a half precision, for g reaches b times x."""
+    """The dtype or policy to compute in: as given or configured, but no half precision.
+
+    Half precision becomes float32, for g reaches b times x.
+    """
     policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
     return "float32" if policy.compute_dtype in ("float16", "bfloat16") else policy
 
@@ -143,16 +136,18 @@ def with_gradient(
 ) -> Array:
     """forward(*arguments)[0], differentiated by closed forms.
 
-    forward: (*arguments) → (value, gradients), where gradients(upstream) gives one gradient for each argument from what forward
-    kept. again: (upstream, *arguments) → the same from the arguments alone, for PyTorch, where what forward kept is a constant and could
-    not be differentiated a second time.
+    forward: (*arguments) → (value, gradients), where gradients(upstream) gives one gradient for
+        each argument from what forward kept.
+    again: (upstream, *arguments) → the same from the arguments alone, for PyTorch, where what
+        forward kept is a constant and could not be differentiated a second time.
     """
 
     def traced(*arguments: Array) -> tuple[Array, Callable[..., Any]]:
         value, gradients = forward(*arguments)
 
         def backward(*saved: Array, upstream: Array = None) -> Any:
-            if upstream is None:  # TensorFlow and JAX hand the gradient of the value alone
+            # TensorFlow and JAX hand over the gradient of the value alone.
+            if upstream is None:
                 found = gradients(*saved)
             else:
                 found = (
@@ -170,9 +165,10 @@ def with_gradient(
 def unless_differentiated(
     value: Callable[..., Array], differentiable: Callable[..., Array], *arguments: Array
 ) -> Array:
-    """value(*arguments), or, where a gradient is wanted, differentiable(*arguments): the same up to rounding.
+    """value(*arguments), or differentiable(*arguments) where a gradient is wanted.
 
-    TensorFlow does not say where that is: it gets the value of the one and the gradient of the other.
+    Both are the same up to rounding. TensorFlow does not say where that is: it gets the value of
+    the one and the gradient of the other.
     """
     backend = keras.config.backend()
     if backend == "torch":

@@ -1,7 +1,9 @@
 """PyTorch: ASTra as the last layer, GMN as the loss, exact at any scale.
 
-`ASTra` warps a model's logits, the losses take logits, `full_batch_backward` and `process_group=` keep a loss of the whole batch
-exact over micro-batches and ranks. Formulas are those of `astralearn.core`; this package holds state, autograd and collectives.
+`ASTra` warps a model's logits, the losses take logits, `full_batch_backward` and `process_group=`
+keep a loss of the whole batch exact over micro-batches and ranks. Formulas are those of
+`astralearn.core`; this package holds state, autograd and collectives. What only one compiler or
+processor needs stands in `inductor` and `cpu`.
 """
 
 try:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from astralearn.core.sums import SUMMED, Sums
-from astralearn.torch.elementary import eager
-from astralearn.torch.losses import SummedLossModule, examined, factors_of, gradient_of
+from astralearn.torch.batch_sums import batch_sums, factors_of, gradient_of
+from astralearn.torch.losses import SummedLossModule
+from astralearn.torch.namespaces import eager
 from astralearn.torch.ranks import gather_sums, world_size
 
 
@@ -22,36 +23,42 @@ def full_batch_backward(
     *,
     forward: Callable[[nn.Module, Any], tuple[Tensor, ...]] | None = None,
 ) -> Tensor:
-    """Adds to `.grad` exactly the gradient of the loss over all batches joined, and returns that loss.
+    """Add the gradient of the loss over all batches joined to `.grad`; return that loss.
 
-    Two passes over the micro-batches: the first, without a graph, adds up the sums of `core.sums`; the second sends each
-    micro-batch's exact share of the gradient back. Memory is that of one micro-batch, whatever their number; time is one more
-    forward pass.
+    Two passes over the micro-batches: the first, without a graph, adds up the loss's sums; the
+    second sends each micro-batch's exact share of the gradient back. Memory is that of one
+    micro-batch, whatever their number; time is one more forward pass. Both passes start from one
+    state of torch's random numbers, of the loader's and its samplers' generators and of the
+    samplers' epochs, so dropout and a shuffling DataLoader repeat themselves; afterwards all of
+    them are as after one pass.
 
-    model: from inputs to logits; DDP-wrapped works if the loss has a process_group, and communicates once, at the end. loss: any of
-    this package's, without `running`. batches: a list, a DataLoader, anything that can be iterated over twice and gives the same
-    micro-batches, each (inputs, target) or (inputs, target, sample_weight). Both passes start from one state of torch's random
-    numbers, of the loader's and its samplers' generators and of the samplers' epochs, so dropout and a shuffling DataLoader repeat
-    themselves; afterwards all of them are as after one pass. forward: (model, batch) → (logits, target) or (logits, target,
-    sample_weight), for batches of another kind.
+    Exact if the model treats examples one by one. Batch normalisation in training mode does not:
+    its statistics are those of each micro-batch; its running ones move once, in the second pass.
 
-    Exact if the model treats examples one by one. Batch normalisation in training mode does not: its statistics are those of each
-    micro-batch, as everywhere (its running ones are updated once, by the second pass).
+    model: from inputs to logits; DDP-wrapped works if the loss has a process_group, and
+        communicates once, at the end.
+    loss: any of this package's, without `running`.
+    batches: a list, a DataLoader, anything that can be iterated over twice and gives the same
+        micro-batches, each (inputs, target) or (inputs, target, sample_weight).
+    forward: (model, batch) → (logits, target) or (logits, target, sample_weight), for batches of
+        another kind.
     """
     if not isinstance(loss, SummedLossModule):
         hint = ": use astralearn.torch.BCELoss()" if isinstance(loss, nn.BCEWithLogitsLoss) else ""
         raise TypeError(
-            f"loss must be one of astralearn.torch's, which adds up over micro-batches; found {type(loss).__name__}{hint}"
+            "loss must be one of astralearn.torch's, which adds up over micro-batches; "
+            f"found {type(loss).__name__}{hint}"
         )
     if loss.running is not None:
         raise ValueError(
-            "full_batch_backward is exact, a loss with running sums is not: use GMNLoss() without `running`"
+            "full_batch_backward is exact, a loss with running sums is not: "
+            "use GMNLoss() without `running`"
         )
-    if isinstance(
-        batches, Iterator
-    ):  # asking iter() instead would make a DataLoader draw random numbers
+    # Asking iter() instead would make a DataLoader draw random numbers.
+    if isinstance(batches, Iterator):
         raise TypeError(
-            "full_batch_backward goes through the batches twice: pass a list or a DataLoader, not an iterator or generator"
+            "full_batch_backward goes through the batches twice: "
+            "pass a list or a DataLoader, not an iterator or generator"
         )
     look = forward or _logits_and_labels
     rewind = _rewinder(batches)
@@ -59,10 +66,8 @@ def full_batch_backward(
         total = _total(loss, (loss.prepared(*look(model, batch)) for batch in batches))
     scale = 1.0
     if loss.process_group is not None:
-        total, scale = (
-            gather_sums(loss.name, total, loss.process_group),
-            float(world_size(loss.process_group)),
-        )
+        total = gather_sums(loss.name, total, loss.process_group)
+        scale = float(world_size(loss.process_group))
     losses: Tensor = SUMMED[loss.name].value(total, xp=eager)
     each = torch.full_like(losses, scale / losses.numel())
     rewind()
@@ -70,14 +75,12 @@ def full_batch_backward(
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
             with torch.no_grad():
-                _, looks = examined(loss.name, g, y, weight, loss.axis(g))
+                _, counted = batch_sums(loss.name, g, y, weight, loss.axis(g))
                 factors = [
                     ((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype))
-                    for of_0, of_1 in factors_of(loss.name, looks, total)
+                    for of_0, of_1 in factors_of(loss.name, counted, total)
                 ]
-                gradient = gradient_of(
-                    [look.row for look in looks], [look.slopes for look in looks], factors, y
-                )
+                gradient = gradient_of([block.slopes for block in counted], factors, y)
             g.backward(gradient.to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(g.dtype)
 
@@ -88,7 +91,8 @@ def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
             f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
         )
         raise TypeError(
-            f"a batch must be (inputs, target) or (inputs, target, sample_weight), unless `forward` is given; found {found}"
+            "a batch must be (inputs, target) or (inputs, target, sample_weight), "
+            f"unless `forward` is given; found {found}"
         )
     inputs, *labels = batch
     return model(inputs), *labels
@@ -97,10 +101,10 @@ def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
 def _total(
     loss: SummedLossModule, prepared: Iterable[tuple[Tensor, Tensor, Tensor | None]]
 ) -> Sums:
-    """The sums of all micro-batches, added in float64: thousands of float32 additions would show."""
+    """The sums of all micro-batches, added in float64 where thousands of additions would show."""
     total: Sums | None = None
     for g, y, weight in prepared:
-        sums, _ = examined(loss.name, g, y, weight, loss.axis(g))
+        sums, _ = batch_sums(loss.name, g, y, weight, loss.axis(g))
         wide = tuple(part.double() if part.device.type == "cpu" else part for part in sums)
         total = wide if total is None else SUMMED[loss.name].add(total, wide, xp=eager)
     if total is None:
@@ -135,11 +139,9 @@ def _buffers_restored(model: nn.Module) -> Iterator[None]:
 
 
 def _rewinder(batches: Iterable[Any]) -> Callable[[], None]:
-    """Goes back, when called, to the random numbers, generators and epochs of now."""
-    cpu, cuda = (
-        torch.get_rng_state(),
-        torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-    )
+    """What goes back, when called, to the random numbers, generators and epochs of now."""
+    cpu = torch.get_rng_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     sources = list(_loader_and_samplers(batches))
     generators = [
         source.generator
@@ -156,14 +158,15 @@ def _rewinder(batches: Iterable[Any]) -> Callable[[], None]:
         for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)
         for source, epoch in epochs:
-            if source.epoch != epoch:  # one that stays may be read-only
+            # An epoch that stays may be read-only.
+            if source.epoch != epoch:
                 source.epoch = epoch
 
     return rewind
 
 
 def _loader_and_samplers(batches: Any) -> Iterator[Any]:
-    """The loader, its samplers, and theirs: whatever may hold a generator or an epoch that a pass moves on."""
+    """The loader, its samplers, and theirs: what may hold a generator or an epoch."""
     yield batches
     for name in ("sampler", "batch_sampler"):
         if getattr(batches, name, None) is not None:

@@ -1,4 +1,4 @@
-"""Logits, labels and weights as the losses take them: checked where values are known, missing labels turned into rows without weight."""
+"""Logits, labels and weights as the losses take them: checked where values are known."""
 
 from __future__ import annotations
 
@@ -7,62 +7,65 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from astralearn.torch.blocks import blocks
-from astralearn.torch.elementary import by_bits
+from astralearn.torch.cpu import blocks
+from astralearn.torch.inductor import bits_to_keep, by_bits
+from astralearn.torch.layer import at_least_float32
 
 
 def check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
+    """Refuse what a loss cannot take, by type, dtype and shape alone."""
     if not isinstance(logits, Tensor):
         raise TypeError(f"logits must be a tensor; found {type(logits).__name__}")
     if not logits.is_floating_point():
         raise TypeError(f"logits must be floating point; found {logits.dtype}")
     if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(
-            f"target must be a real tensor; found {getattr(target, 'dtype', type(target).__name__)}"
-        )
+        found = getattr(target, "dtype", type(target).__name__)
+        raise TypeError(f"target must be a real tensor; found {found}")
+    shape = tuple(logits.shape)
     if target.shape != logits.shape:
-        hint = (
-            " (use logits.squeeze(-1) or target.unsqueeze(-1))"
-            if target.numel() == logits.numel()
-            else ""
-        )
+        is_column = target.numel() == logits.numel()
+        hint = " (use logits.squeeze(-1) or target.unsqueeze(-1))" if is_column else ""
         raise ValueError(
-            f"target must have the shape of logits, {tuple(logits.shape)}; found {tuple(target.shape)}{hint}"
+            f"target must have the shape of logits, {shape}; found {tuple(target.shape)}{hint}"
         )
-    if sample_weight is not None and not isinstance(sample_weight, Tensor):
+    if sample_weight is None:
+        return
+    if not isinstance(sample_weight, Tensor):
         raise TypeError(f"sample_weight must be a tensor; found {type(sample_weight).__name__}")
-    if sample_weight is not None and not _broadcasts(sample_weight.shape, logits.shape):
+    if not _broadcasts(sample_weight.shape, logits.shape):
         raise ValueError(
-            f"sample_weight must broadcast to the shape of logits, {tuple(logits.shape)}; found {tuple(sample_weight.shape)}"
+            f"sample_weight must broadcast to the shape of logits, {shape}; "
+            f"found {tuple(sample_weight.shape)}"
         )
-    if sample_weight is not None and sample_weight.requires_grad and torch.is_grad_enabled():
+    if sample_weight.requires_grad and torch.is_grad_enabled():
         raise ValueError(
-            "sample_weight gets no gradient; found one that requires it: pass sample_weight.detach()"
+            "sample_weight gets no gradient; found one that requires it: "
+            "pass sample_weight.detach()"
         )
 
 
 def known_labels(
     logits: Tensor, target: Tensor, sample_weight: Tensor | None, ignore_index: int | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Logits, labels and weights of one dtype, float32 at least; missing labels (NaN, ignore_index) are 0 with weight 0."""
-    g = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-    missing = None if ignore_index is None else target == ignore_index
+    """Logits, labels and weights of one dtype, float32 at least.
+
+    Missing labels (NaN, ignore_index) become 0 with weight 0 and logit 0.
+    """
+    g = at_least_float32(logits)
+    ignored = None if ignore_index is None else target == ignore_index
     y = target.to(g.dtype)
     weight = None if sample_weight is None else sample_weight.to(g.dtype)
-    if (
-        torch.compiler.is_compiling()
-    ):  # values are unknown: take every label for possibly missing, which costs nothing once fused
-        if missing is None and not target.is_floating_point():
+    if torch.compiler.is_compiling():
+        # Values are unknown, so every label may be missing: that costs nothing once fused.
+        if ignored is None and not target.is_floating_point():
             return g, y, weight
-        if missing is None and by_bits(y):
-            return _without(_bits_to_keep(y), g, y, weight)
-        # y != y is isnan, on which TorchInductor spent more than on the rest of GMN's forward pass.
-        return _without(y != y if missing is None else (y != y) | missing, g, y, weight)  # noqa: PLR0124
-    _check_weight(weight)
-    if missing is None and _all_labels(y):
+        is_by_bits = ignored is None and by_bits(y)
+        return _without(bits_to_keep(y) if is_by_bits else _absent(y, ignored), g, y, weight)
+    if not _all_weights(weight):
+        raise ValueError("sample_weight must be finite and at least 0")
+    if ignored is None and _all_labels(y):
         return g, y, weight
-    absent = torch.isnan(y) if missing is None else torch.isnan(y) | missing
-    g, y, weight = _without(absent, g, y, weight)
+    g, y, weight = _without(_absent(y, ignored), g, y, weight)
     if not _all_labels(y):
         wrong = y[(y != 0) & (y != 1)][0].item()
         also = "" if ignore_index is None else f" or ignore_index={ignore_index}"
@@ -76,33 +79,32 @@ def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
     )
 
 
-def _check_weight(weight: Tensor | None) -> None:
-    if (
-        weight is not None
-        and not weight.is_meta
-        and not bool((torch.isfinite(weight) & (weight >= 0)).all())
-    ):
-        raise ValueError("sample_weight must be finite and at least 0")
+def _absent(y: Tensor, ignored: Tensor | None) -> Tensor:
+    """Which labels are missing."""
+    # TorchInductor takes far longer for isnan than for y != y, which is the same.
+    return y != y if ignored is None else (y != y) | ignored  # noqa: PLR0124
 
 
 def _all_labels(y: Tensor) -> bool:
     """Whether all are 0 or 1, by y − y² = 0, which costs less than two comparisons."""
     if y.numel() == 0 or y.is_meta:
         return True
-    y = y.reshape(-1) if y.ndim == 0 else y
-    extremes = (
-        torch.aminmax(torch.addcmul(part, part, part, value=-1))
-        for part in (y[row] for row in blocks(y))
-    )
+    extremes = (torch.aminmax(torch.addcmul(part, part, part, value=-1)) for part in blocks(y))
     return all((low.abs() + high.abs()).item() == 0 for low, high in extremes)
+
+
+def _all_weights(weight: Tensor | None) -> bool:
+    if weight is None or weight.is_meta:
+        return True
+    return bool((torch.isfinite(weight) & (weight >= 0)).all())
 
 
 def _without(
     absent: Tensor, g: Tensor, y: Tensor, weight: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with label 0 and weight 0 where the label is missing, and logit 0, lest a NaN there spread.
+    """The same with label 0, weight 0 and logit 0 where the label is missing.
 
-    absent: as in `_blanked`.
+    The logit too, lest a NaN there spread. absent: as in `_blanked`.
     """
     present = torch.ones_like(y) if weight is None else weight.expand_as(y)
     known: Tensor = _Known.apply(absent, g)  # type: ignore[no-untyped-call]
@@ -112,21 +114,16 @@ def _without(
 def _blanked(absent: Tensor, values: Tensor) -> Tensor:
     """The values, 0 where absent: a mask, or of float32 the bits that are to be kept."""
     if absent.dtype == torch.bool:
-        return torch.where(
-            absent, torch.zeros((), dtype=values.dtype, device=values.device), values
-        )
+        zero = torch.zeros((), dtype=values.dtype, device=values.device)
+        return torch.where(absent, zero, values)
     return (values.view(torch.int32) & absent).view(torch.float32)
 
 
-def _bits_to_keep(y: Tensor) -> Tensor:
-    """All bits, or none where y is NaN: larger than infinity as bits. Selecting by a comparison took compiled losses twice as long."""
-    return (y.abs().view(torch.int32) - 0x7F800001) >> 31
-
-
 class _Known(torch.autograd.Function):
-    """g, or 0 where the label is missing. Weights of 0 have made the gradient 0 there, so it passes as it is.
+    """g, or 0 where the label is missing.
 
-    `torch.where` would keep the mask for it, and to write that took compiled GMN longer than everything else.
+    Weights of 0 have made the gradient 0 there, so it passes as it is; `torch.where` would keep
+    the mask for it.
     """
 
     @staticmethod

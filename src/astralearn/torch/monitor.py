@@ -1,4 +1,4 @@
-"""The soft confusion matrix of an epoch: counted batch by batch, on every rank, read at the end."""
+"""The soft confusion matrix of an epoch, counted batch by batch on every rank."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from astralearn.core import SoftConfusion, soft_confusion
-from astralearn.torch.elementary import eager
 from astralearn.torch.losses import BCELoss
+from astralearn.torch.namespaces import eager
 from astralearn.torch.ranks import is_distributed
 
 if TYPE_CHECKING:
@@ -25,16 +25,21 @@ READINGS = ("fnr", "fpr", "e_ratio", "g_mean", "mcc")
 
 
 class SoftConfusionMonitor(_Metric):
-    """Adds up TN, FP, FN, TP in probabilities (Eq. 8) over batches and ranks; reads FNR, FPR, e-ratio (Eq. 11), G-Mean and MCC.
+    """Add up the soft confusion matrix (Eq. 8) over batches and ranks.
 
-        monitor.update(logits, target)          # or monitor(logits, target), in every batch
-        monitor.compute()["e_ratio"]            # once per epoch, on every rank; then monitor.reset()
+    It reads FNR, FPR, e-ratio (Eq. 11), G-Mean and MCC.
+
+        monitor.update(logits, target)       # or monitor(logits, target), in every batch
+        monitor.compute()["e_ratio"]         # once per epoch, on every rank; then reset()
         slope_rate.step(monitor.compute()["e_ratio"])
-        self.log_dict(monitor.compute())        # Lightning
-        monitor.write(writer, epoch)            # TensorBoard
+        self.log_dict(monitor.compute())     # in Lightning
+        monitor.write(writer, epoch)         # for TensorBoard
 
-    Where torchmetrics is installed it is a torchmetrics.Metric (synchronised, collected and logged as such), elsewhere a plain
-    module with the same methods. Arguments and missing labels as in the losses; counts are kept in float64.
+    Where torchmetrics is installed it is a torchmetrics.Metric, elsewhere a plain module with the
+    same methods. Logits, labels and weights are as in the losses; counts are kept in float64.
+
+    ignore_index: an integer label that means "missing".
+    metric_settings: those of torchmetrics.Metric.
 
     >>> monitor = SoftConfusionMonitor()
     >>> monitor.update(torch.tensor([-2.0, 2.0, 2.0]), torch.tensor([0, 0, 1]))
@@ -50,12 +55,13 @@ class SoftConfusionMonitor(_Metric):
     def __init__(self, *, ignore_index: int | None = None, **metric_settings: Any) -> None:
         super().__init__(**metric_settings)
         self._labels = BCELoss(ignore_index=ignore_index)
-        # tn, fp, fn, tp. One device knows no float64.
+        # In the order tn, fp, fn, tp.
         zeros = torch.zeros(4, dtype=torch.float64)
         if self.is_torchmetric:
             self.add_state("counts", default=zeros, dist_reduce_fx="sum")
         else:
-            self.counts = zeros  # no buffer: DDP would send rank 0's to everyone
+            # This is no buffer, because DDP would send rank 0's to everyone.
+            self.counts = zeros
 
     @property
     def is_torchmetric(self) -> bool:
@@ -63,28 +69,29 @@ class SoftConfusionMonitor(_Metric):
 
     @torch.no_grad()
     def update(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
-        """Counts a batch of (rebalanced) logits."""
-        if (
-            logits.numel() == 0 and logits.shape == target.shape
-        ):  # a rank that has run out of examples
-            return
-        g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
-        self.counts += torch.stack(list(soft_confusion(g, y, weight, xp=eager))).to(self.counts)
+        """Count a batch of (rebalanced) logits."""
+        self.counts += self._counted(logits, target, sample_weight)
 
     def compute(self) -> dict[str, Tensor]:
-        """fnr, fpr, e_ratio, g_mean, mcc of everything counted since the last reset, over all ranks."""
+        """Read fnr, fpr, e_ratio, g_mean and mcc of everything since the last reset."""
         # torchmetrics has added up the ranks' counts for this call, unless told not to.
-        confusion = (
-            SoftConfusion(*self.counts.unbind(0)) if self.is_torchmetric else self.confusion()
-        )
-        return {name: getattr(confusion, name) for name in READINGS}
+        counts = self.counts if self.is_torchmetric else self._counts_of_all_ranks()
+        return _readings(SoftConfusion(*counts.unbind(0)))
 
     def confusion(self) -> SoftConfusion:
-        """The counts themselves, over all ranks, with every reading that `SoftConfusion` has. Every rank must call it."""
+        """The counts themselves, over all ranks; every rank must call it."""
         return SoftConfusion(*self._counts_of_all_ranks().unbind(0))
 
+    def _counted(self, logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> Tensor:
+        """The counts of one batch."""
+        # A rank that has run out of examples brings an empty batch.
+        if logits.numel() == 0 and logits.shape == target.shape:
+            return torch.zeros_like(self.counts)
+        g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
+        return torch.stack(list(soft_confusion(g, y, weight, xp=eager))).to(self.counts)
+
     def _counts_of_all_ranks(self) -> Tensor:
-        """As `compute` sees them: of this rank alone with torchmetrics' sync_on_compute=False."""
+        """As `compute` sees them: this rank's with torchmetrics' sync_on_compute=False."""
         if self.is_torchmetric:
             is_to_sync = self.sync_on_compute and not self._is_synced
             with self.sync_context(
@@ -97,11 +104,12 @@ class SoftConfusionMonitor(_Metric):
         return counts
 
     def write(self, writer: Any, step: int, prefix: str = "") -> None:
-        """The readings as scalars of a TensorBoard SummaryWriter, or of anything with its add_scalar."""
+        """Write the readings to a SummaryWriter, or to anything with its add_scalar."""
         for name, value in self.compute().items():
             writer.add_scalar(prefix + name, float(value), step)
 
-    if _Metric is nn.Module:  # what torchmetrics.Metric would bring
+    # These torchmetrics.Metric would bring.
+    if _Metric is nn.Module:
 
         def _apply(self, fn: Any, recurse: bool = True) -> Any:
             super()._apply(fn, recurse)
@@ -109,20 +117,18 @@ class SoftConfusionMonitor(_Metric):
             return self
 
         def reset(self) -> None:
-            """Forgets everything counted."""
+            """Forget everything counted."""
             self.counts.zero_()
 
         @torch.no_grad()
         def forward(
             self, logits: Tensor, target: Tensor, sample_weight: Tensor | None = None
         ) -> dict[str, Tensor]:
-            """Counts a batch and returns its own readings; an empty batch's are those of nothing."""
-            if logits.numel() == 0 and logits.shape == target.shape:
-                return {
-                    name: getattr(SoftConfusion(*torch.zeros_like(self.counts)), name)
-                    for name in READINGS
-                }
-            g, y, weight = self._labels.prepared(logits.detach(), target, sample_weight)
-            batch = soft_confusion(g, y, weight, xp=eager)
-            self.counts += torch.stack(list(batch)).to(self.counts)
-            return {name: getattr(batch, name) for name in READINGS}
+            """Count a batch and return its own readings; of an empty one those of nothing."""
+            batch = self._counted(logits, target, sample_weight)
+            self.counts += batch
+            return _readings(SoftConfusion(*batch.unbind(0)))
+
+
+def _readings(confusion: SoftConfusion) -> dict[str, Tensor]:
+    return {name: getattr(confusion, name) for name in READINGS}

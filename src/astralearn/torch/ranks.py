@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from astralearn.core.sums import SUMMED, Sums
-from astralearn.torch.elementary import eager
+from astralearn.torch.namespaces import eager
 
 ProcessGroup: TypeAlias = "dist.ProcessGroup"
 
@@ -22,7 +22,8 @@ def group_of(process_group: ProcessGroup | bool) -> ProcessGroup | None:
     """What torch.distributed calls the group: None is its default one, which `True` stands for."""
     if not is_distributed():
         raise RuntimeError(
-            "process_group needs torch.distributed.init_process_group first (torchrun prepares its environment)"
+            "process_group needs torch.distributed.init_process_group first "
+            "(torchrun prepares its environment)"
         )
     return None if isinstance(process_group, bool) else process_group
 
@@ -32,12 +33,14 @@ def world_size(process_group: ProcessGroup | bool) -> int:
 
 
 def gather_sums(name: str, sums: Sums, process_group: ProcessGroup | bool) -> Sums:
-    """The sums of all ranks added up, the same bits on each: everyone gathers all and adds them in the order of ranks."""
+    """The sums of all ranks added up, the same bits on each.
+
+    Everyone gathers all and adds them in the order of ranks.
+    """
     if process_group is False:
         return sums
     mine = torch.stack(sums).contiguous()
     everyone = [torch.empty_like(mine) for _ in range(world_size(process_group))]
     dist.all_gather(everyone, mine, group=group_of(process_group))
-    return functools.reduce(
-        functools.partial(SUMMED[name].add, xp=eager), (tuple(part.unbind(0)) for part in everyone)
-    )
+    add = functools.partial(SUMMED[name].add, xp=eager)
+    return functools.reduce(add, (tuple(part.unbind(0)) for part in everyone))

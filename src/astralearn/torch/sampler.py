@@ -14,17 +14,21 @@ from astralearn.torch.ranks import is_distributed
 
 
 class StratifiedBatchSampler(Sampler[list[int]]):
-    """Batches of indices, each with at least `positives_per_batch` positives, on every rank: for `DataLoader(batch_sampler=…)`.
+    """Batches of indices that hold positives on every rank, for `DataLoader(batch_sampler=…)`.
 
-    Each epoch goes through all negatives once, in random order (a last incomplete batch is kept unless `drop_last`), and deals the
-    positives out in random order, starting again when they run out: with fewer positives than batches each is seen several times.
-    So the class proportions differ from the data's; GMN, being made of rates within each class, does not notice, BCE does.
+    Each epoch goes through all negatives once, in random order. It deals the positives out in
+    random order and starts again when they run out: with fewer positives than batches each is
+    seen several times. So the class proportions differ from the data's; GMN, being made of rates
+    within each class, does not notice, BCE does. Every rank gets the same number of batches, no
+    negative twice. Each epoch has another order; `set_epoch` says which, as in DistributedSampler.
 
-    labels: 0 and 1, one per example: a tensor, or anything that NumPy makes an array of. batch_size: on each rank, positives included.
-    positives_per_batch: None takes the data's share of positives, but leaves room for at least one of either class. num_replicas, rank:
-    taken from torch.distributed where it is initialised by the time that batches are drawn. Every rank gets the same number of
-    batches, no negative twice; call `set_epoch` as with DistributedSampler to get another order in each epoch, here in any case.
-    seed: the same on all ranks.
+    labels: 0 and 1, one per example: a tensor, or anything that NumPy makes an array of.
+    batch_size: examples per batch on each rank, positives included.
+    positives_per_batch: positives in each batch. None takes the data's share, but leaves room for
+        at least one of either class.
+    drop_last: whether a last incomplete batch is left out.
+    num_replicas, rank: None takes torch.distributed's, if it is initialised once batches are drawn.
+    seed: of the order; the same on all ranks.
     """
 
     def __init__(
@@ -45,7 +49,8 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         self.negatives = torch.nonzero(y == 0).reshape(-1)
         if not len(self.positives) or not len(self.negatives):
             raise ValueError(
-                f"labels must hold both classes; found {len(self.positives)} positives and {len(self.negatives)} negatives"
+                f"labels must hold both classes; found {len(self.positives)} positives "
+                f"and {len(self.negatives)} negatives"
             )
         if positives_per_batch is None:
             positives_per_batch = max(
@@ -54,7 +59,8 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         self.positives_per_batch = positives_per_batch
         if not 1 <= self.positives_per_batch < batch_size:
             raise ValueError(
-                f"positives_per_batch must be in [1, batch_size={batch_size}); found {self.positives_per_batch}"
+                f"positives_per_batch must be in [1, batch_size={batch_size}); "
+                f"found {self.positives_per_batch}"
             )
         self._num_replicas, self._rank = num_replicas, rank
         if not 0 <= self.rank < self.num_replicas:
@@ -67,12 +73,16 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         self.epoch = 0
         if len(self) == 0:
             raise ValueError(
-                f"{len(self.negatives)} negatives fill no batch on each of {self.num_replicas} ranks: lower batch_size or drop_last"
+                f"{len(self.negatives)} negatives fill no batch on each of {self.num_replicas} "
+                "ranks: lower batch_size or drop_last"
             )
 
     @property
     def num_replicas(self) -> int:
-        """As given, or the world's size now: loaders are often made before torch.distributed is initialised, in Lightning's fit."""
+        """As given, or the world's size now.
+
+        Loaders are often made before torch.distributed is initialised, as in Lightning's fit.
+        """
         if self._num_replicas is not None:
             return self._num_replicas
         return dist.get_world_size() if is_distributed() else 1
@@ -85,7 +95,7 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         return dist.get_rank() if is_distributed() else 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Another order, the same on every rank."""
+        """Choose the order of the next pass, the same on every rank."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -119,14 +129,16 @@ def _one_per_example(labels: object) -> Tensor:
     """The labels as a tensor of shape (N,)."""
     if isinstance(labels, Sampler):
         raise TypeError(
-            f"labels must be the examples' labels; found a {type(labels).__name__}, which Lightning puts there unless told not to: "
-            "Trainer(use_distributed_sampler=False); this sampler deals batches out to ranks itself"
+            f"labels must be the examples' labels; found a {type(labels).__name__}, which "
+            "Lightning puts there unless told not to: Trainer(use_distributed_sampler=False); "
+            "this sampler deals batches out to ranks itself"
         )
-    # A copy, since pandas gives arrays that torch may not write to.
+    # np.array copies, since pandas gives arrays that torch may not write to.
     y = labels if isinstance(labels, Tensor) else torch.from_numpy(_numbers(np.array(labels)))
     if y.ndim == 0 or y.numel() != len(y):
         raise ValueError(
-            f"labels must be one per example; found shape {tuple(y.shape)}: for several outputs pass e.g. labels.any(1)"
+            f"labels must be one per example; found shape {tuple(y.shape)}: "
+            "for several outputs pass e.g. labels.any(1)"
         )
     return y.reshape(-1)
 
@@ -134,7 +146,8 @@ def _one_per_example(labels: object) -> Tensor:
 def _numbers(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind not in "biuf":
         raise ValueError(
-            f"labels must be 0 or 1; found {labels.dtype} such as {labels.ravel()[:1].tolist()}: pass e.g. labels == 'fraud'"
+            f"labels must be 0 or 1; found {labels.dtype} such as {labels.ravel()[:1].tolist()}: "
+            "pass e.g. labels == 'fraud'"
         )
     return labels
 

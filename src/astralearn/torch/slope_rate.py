@@ -1,4 +1,4 @@
-"""How fast the slope may learn: its own parameter group, and Eq. 10 as a scheduler of that group."""
+"""How fast the slope may learn: its own parameter group, and Eq. 10 as its scheduler."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ SLOPE_GROUP = "astra_slope"
 
 
 def parameter_groups(model: nn.Module, lr: float, slope_lr: float = 0.01) -> list[dict[str, Any]]:
-    """Two groups for an optimizer: the model's own parameters at `lr`, the slopes of its ASTra layers at `slope_lr`, without decay.
+    """Two groups for an optimizer: the model's own parameters, and its ASTra slopes.
 
-    `slope_lr` starts at the paper's 0.01; hand the optimizer to `SlopeRate` to change it by Eq. 10. Frozen parameters are left out.
+    Slopes get no weight decay. Frozen parameters are left out. Hand the optimizer to `SlopeRate`
+    to change the slopes' rate by Eq. 10.
+
+    model: with at least one learnable `ASTra` layer.
+    lr: learning rate of the model's own parameters.
+    slope_lr: learning rate of the slopes, at the start; 0.01 is the paper's.
 
     >>> groups = parameter_groups(nn.Sequential(nn.Linear(3, 1), ASTra()), lr=1e-3)
     >>> [(group["lr"], len(group["params"])) for group in groups]
@@ -34,12 +39,14 @@ def parameter_groups(model: nn.Module, lr: float, slope_lr: float = 0.01) -> lis
     ]
     if not slopes:
         raise ValueError(
-            "the model has no learnable ASTra layer: add one, or pass model.parameters() to the optimizer"
+            "the model has no learnable ASTra layer: add one, "
+            "or pass model.parameters() to the optimizer"
         )
     known = {id(parameter) for parameter in slopes}
     if not known <= {id(parameter) for parameter in model.parameters()}:
         raise ValueError(
-            "the slopes are not among model.parameters(): FullyShardedDataParallel must be given use_orig_params=True"
+            "the slopes are not among model.parameters(): "
+            "FullyShardedDataParallel must be given use_orig_params=True"
         )
     others = [
         parameter
@@ -54,12 +61,18 @@ def parameter_groups(model: nn.Module, lr: float, slope_lr: float = 0.01) -> lis
 
 
 class SlopeRate:
-    """The learning rate of the slopes, stepped with the e-ratio (Eq. 10): faster while positives are the harder class.
+    """Step the slopes' learning rate by the e-ratio (Eq. 10).
 
-        η_b ← min(growth · η_b, maximum) if e-ratio > 1, max(decay · η_b, minimum) if e-ratio < 1, else η_b
+        η_b ← min(growth · η_b, maximum) if e-ratio > 1
+              max(decay · η_b, minimum)  if e-ratio < 1
+              η_b                        otherwise
 
-    optimizer: built on `parameter_groups`. Call `step(e_ratio)` once per epoch with FNR/FPR on the training rows, for which a
-    `SoftConfusionMonitor` or any number will do. The group's rate is the state; `state_dict` carries it.
+    Slopes learn faster while positives are the harder class. Call `step(e_ratio)` once per epoch
+    with FNR/FPR on the training rows, which a `SoftConfusionMonitor` counts. The group's rate is
+    the state; `state_dict` carries it.
+
+    optimizer: built on `parameter_groups`.
+    minimum, maximum, growth, decay: the numbers of Eq. 10.
     """
 
     def __init__(
@@ -73,8 +86,9 @@ class SlopeRate:
     ) -> None:
         self.optimizer = optimizer
         self.bounds = {"minimum": minimum, "maximum": maximum, "growth": growth, "decay": decay}
-        slope_rate(1.0, 1.0, **self.bounds)  # refuses impossible bounds now, not after an epoch
         self.e_ratio: float | None = None
+        # Impossible bounds and a missing group are refused now, not after an epoch.
+        slope_rate(1.0, 1.0, **self.bounds)
         _ = self.groups
 
     @property
@@ -85,15 +99,17 @@ class SlopeRate:
         ]
         if not groups:
             raise ValueError(
-                "the optimizer has no group of slopes: build it as, for example, torch.optim.Adam(parameter_groups(model, lr=1e-3))"
+                "the optimizer has no group of slopes: build it as, for example, "
+                "torch.optim.Adam(parameter_groups(model, lr=1e-3))"
             )
         return groups
 
     def step(self, e_ratio: float | Tensor | None = None) -> None:
-        """One application of Eq. 10."""
+        """Apply Eq. 10 once."""
         if e_ratio is None:
             raise TypeError(
-                "SlopeRate.step needs the e-ratio FNR/FPR of the training rows, for example monitor.compute()['e_ratio']"
+                "SlopeRate.step needs the e-ratio FNR/FPR of the training rows, "
+                "for example monitor.compute()['e_ratio']"
             )
         ratio = float(e_ratio)
         if math.isnan(ratio):
@@ -117,7 +133,8 @@ class SlopeRate:
 
 
 def _set_rate(group: dict[str, Any], rate: float) -> None:
-    if isinstance(group["lr"], Tensor):  # capturable optimizers keep it on the device
+    # Capturable optimizers keep their rate on the device.
+    if isinstance(group["lr"], Tensor):
         group["lr"].fill_(rate)
     else:
         group["lr"] = rate

@@ -1,0 +1,51 @@
+"""The functions that the core is called with: eager PyTorch's, or those that a graph keeps exact.
+
+ONNX has neither expm1 nor log1p, and TorchInductor has no expm1 on CPUs: there they become
+exp(v) − 1 and log(1 + u), which lose all digits near 0. Graphs get both from `core.elementary`.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import array_api_compat.torch  # noqa: F401 (for `core.inputs.namespace` to find)
+import torch
+from torch import nn
+
+from astralearn.core import elementary
+
+# These are torch's own functions: array-api-compat checks and converts at each call, which costs
+# as much as the arithmetic.
+eager = SimpleNamespace(
+    abs=torch.abs,
+    clip=torch.clamp,
+    exp=torch.exp,
+    expm1=torch.expm1,
+    log=torch.log,
+    log1p=torch.log1p,
+    logaddexp=torch.logaddexp,
+    max=torch.amax,
+    maximum=torch.maximum,
+    min=torch.amin,
+    minimum=torch.minimum,
+    ones_like=torch.ones_like,
+    sigmoid=torch.sigmoid,
+    softplus=lambda x: -nn.functional.logsigmoid(-x),  # PyTorch's softplus(x) is x from 20 on.
+    sqrt=torch.sqrt,
+    sum=torch.sum,
+    where=torch.where,
+    zeros_like=torch.zeros_like,
+)
+
+# ONNX runtimes approximate sigmoid and softplus, so the core makes them of exp and log1p here.
+portable = SimpleNamespace(
+    **{name: value for name, value in vars(eager).items() if name not in ("sigmoid", "softplus")}
+)
+portable.expm1 = lambda v: elementary.expm1(v, torch)
+portable.log1p = lambda u: elementary.log1p(u, torch)
+
+
+def current() -> Any:
+    """`portable` inside torch.compile, torch.export and the ONNX exporter, `eager` elsewhere."""
+    return portable if torch.compiler.is_compiling() or torch.onnx.is_in_onnx_export() else eager
