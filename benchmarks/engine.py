@@ -103,27 +103,30 @@ def engine_seconds(n_networks: int, n_epochs: int) -> float:
     import joblib
 
     from astralearn.engine.network import Architecture, initialise
-    from astralearn.engine.rows import Fold
-    from astralearn.engine.training import Settings, Stack, train
+    from astralearn.engine.rows import Fold, Rows
+    from astralearn.engine.stack import Settings, Stack
+    from astralearn.engine.training import train
     from astralearn.engine.view import View
 
-    def fold(n: int, positives: int, seed: int) -> Fold:
+    def some(n: int, positives: int, seed: int) -> Rows:
         X, y = rows(n, positives, seed)
-        return Fold(
-            X,
-            y,
-            np.ones(n, np.float32),
-            View(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32)),
-        )
+        return Rows(X, y > 0.5, np.ones(n, np.float32))
 
+    view = View(np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32))
     architecture = Architecture(FEATURES, (HIDDEN,))
     stack = Stack(
         architecture,
-        [fold(TRAIN, POSITIVES[0], 2 * k) for k in range(n_networks)],
+        [
+            Fold(
+                some(TRAIN, POSITIVES[0], 2 * k),
+                view,
+                some(VALIDATION, POSITIVES[1], 2 * k + 1),
+            )
+            for k in range(n_networks)
+        ],
         list(range(n_networks)),
         np.stack([initialise(architecture, np.random.default_rng(k)) for k in range(n_networks)]),
         np.full(n_networks, 7.396),
-        validation=[fold(VALIDATION, POSITIVES[1], 2 * k + 1) for k in range(n_networks)],
     )
 
     def run(epochs: int) -> float:
@@ -218,15 +221,17 @@ y = np.zeros(n, np.int8); y[:: n // 50] = 1
 X[y == 1] += 1
 from astralearn import ASTraClassifier
 from astralearn.engine.network import Architecture, initialise
-from astralearn.engine.rows import Fold
-from astralearn.engine.training import Settings, Stack, train
+from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.stack import Settings, Stack
+from astralearn.engine.training import train
 from astralearn.engine.view import View
 ASTraClassifier(epochs=1, n_estimators=1).fit(X[:2000], np.arange(2000) % 100 == 0)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 ASTraClassifier(epochs=2, n_estimators=1, random_state=0).fit(X, y)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 architecture = Architecture(20, (11,))
-fold = Fold(X, y, np.ones(n, np.float32), View(np.zeros(20, np.float32), np.ones(20, np.float32)))
+view = View(np.zeros(20, np.float32), np.ones(20, np.float32))
+fold = Fold(Rows(X, y > 0, np.ones(n, np.float32)), view)
 stack = Stack(architecture, [fold], [0], initialise(architecture, rng)[None], np.asarray([7.396]))
 segments, each = 12, max(1, int(1e6 / n))
 ends = []

@@ -3,10 +3,10 @@ import pytest
 from sklearn.utils.class_weight import compute_class_weight
 
 from astralearn import ASTraClassifier
-from astralearn.classifier.checks import Costs, check_class_weight, costs_of, positive_share
+from astralearn.classifier.checks import check_class_weight, costs_of, positive_share, two_classes
+from astralearn.classifier.labels import TwoClasses
 from astralearn.core import LOSSES
-from astralearn.engine.rows import Fold
-from astralearn.engine.view import View
+from astralearn.engine.rows import Costs
 from rare_problems import quick, rare
 
 
@@ -82,35 +82,34 @@ def test_fit_many_says_which_split_is_wrong(splits, message):
         quick().fit_many(*rare(), splits)
 
 
-LABELS = ("no", "yes")
+LABELS = TwoClasses(np.asarray(["no", "yes"]), 1)
 Y = np.asarray(["no"] * 9 + ["yes"] * 3)
 
 
 def test_balanced_is_scikit_learns():
-    expected = compute_class_weight("balanced", classes=np.asarray(LABELS), y=Y)
+    expected = compute_class_weight("balanced", classes=LABELS.labels, y=Y)
     np.testing.assert_allclose(costs_of("balanced", LABELS, Y, np.ones(12)), expected)
 
 
 def test_balanced_takes_weights_for_repetitions():
     weight = np.r_[np.zeros(3), np.full(8, 0.1), 7.0]
-    expected = compute_class_weight(
-        "balanced", classes=np.asarray(LABELS), y=Y, sample_weight=weight
-    )
+    expected = compute_class_weight("balanced", classes=LABELS.labels, y=Y, sample_weight=weight)
     np.testing.assert_allclose(costs_of("balanced", LABELS, Y, weight), expected)
 
 
 def test_a_label_that_is_not_named_costs_one():
     assert costs_of({"yes": 5}, LABELS, Y, np.ones(12)) == Costs(1.0, 5.0)
-    assert costs_of({"yes": 5}, LABELS[::-1], Y, np.ones(12)) == Costs(5.0, 1.0)
+    assert costs_of({"yes": 5}, LABELS._replace(positive=0), Y, np.ones(12)) == Costs(5.0, 1.0)
     assert costs_of(None, LABELS, Y, np.ones(12)) == Costs(1.0, 1.0)
 
 
-def test_costs_multiply_the_weights_of_their_class():
-    fold = Fold(np.zeros((12, 1)), Y == "yes", np.arange(12.0), View(np.zeros(1), np.ones(1)))
-    np.testing.assert_array_equal(
-        Costs(0.5, 3.0).on(fold).weight, np.arange(12) * np.where(Y == "yes", 3.0, 0.5)
+def test_a_positive_class_that_is_settled_stays_so():
+    assert two_classes(Y, np.ones(12)).minority == "yes"
+    assert two_classes(Y, np.ones(12), "no").minority == "no"
+    dates = np.where(
+        Y == "no", np.datetime64("2024-01-01", "ns"), np.datetime64("2025-01-01", "ns")
     )
-    assert Costs().on(fold) is fold
+    assert two_classes(dates, np.ones(12), dates[0]).minority == dates[0]
 
 
 @pytest.mark.parametrize(
@@ -144,11 +143,11 @@ def test_the_positives_share_of_the_costs(class_weight, share):
 )
 def test_wrong_costs_are_refused(class_weight, message):
     with pytest.raises(ValueError, match=message):
-        check_class_weight(class_weight, list(LABELS))
+        check_class_weight(class_weight, LABELS.labels.tolist())
 
 
 def test_labels_beyond_those_of_y_may_be_named_too():
-    check_class_weight({"no": 1, "yes": 2, "maybe": 3}, list(LABELS))
+    check_class_weight({"no": 1, "yes": 2, "maybe": 3}, LABELS.labels.tolist())
 
 
 def test_two_classes_without_a_cost_are_refused():

@@ -137,6 +137,15 @@ def test_weights_rows_and_order():
     assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
 
 
+def test_a_weight_is_a_repetition_whatever_is_held_out():
+    X, y = rare(400, 8)
+    times = np.random.default_rng(1).integers(1, 4, len(X))
+    again = np.repeat(np.arange(len(X)), times)
+    options = {"validation_fraction": 0.25, "selection": "fnr", "burn_in": 5}
+    weighted, repeated = quick(**options).fit(X, y, times), quick(**options).fit(X[again], y[again])
+    assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
+
+
 def test_of_many_rows_too_a_weight_is_a_repetition_of_a_positive(monkeypatch):
     monkeypatch.setattr(rows, "MERGED_UP_TO", 100)
     X, y = apart(positives=6)
@@ -434,7 +443,7 @@ X_BAD, Y_BAD = rare()
             {"validation_fraction": 0.2},
             X_BAD,
             np.eye(400)[0],
-            r"validation_fraction=0\.2 needs at least two rows of the minority.*found 1",
+            r"validation_fraction=0\.2 needs at least two distinct rows of the minority.*found 1",
         ),
         ({}, np.where(X_BAD > 2, np.nan, X_BAD), Y_BAD, r"Input X contains NaN"),
         ({}, np.where(X_BAD > 2, np.inf, X_BAD), Y_BAD, r"Input X contains infinity"),

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from astralearn.classifier import fitting, tuning
-from astralearn.engine.training import Trained
+from astralearn.engine.stack import Trained
 from rare_problems import apart, overlapping, quick, rare
 
 

@@ -19,7 +19,7 @@ from astralearn.classifier.tuning import (
     room,
     trials,
 )
-from astralearn.engine.rows import Fold
+from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.view import View
 
 
@@ -27,31 +27,32 @@ def fold(n=60, positives=7, seed=0):
     """Each row's only feature is its number."""
     y = np.zeros(n, bool)
     y[np.random.default_rng(seed).permutation(n)[:positives]] = True
-    return Fold(
-        np.arange(n, dtype=float)[:, None],
-        y,
-        np.random.default_rng(seed).uniform(0.5, 2, n),
-        View(np.zeros(1), np.ones(1)),
-    )
+    weight = np.random.default_rng(seed).uniform(0.5, 2, n)
+    rows = Rows(np.arange(n, dtype=float)[:, None], y, weight)
+    return Fold(rows, View(np.zeros(1), np.ones(1)))
 
 
 def numbers(rows):
     return rows.X[:, 0].astype(int)
 
 
-def test_every_row_is_left_out_once_and_otherwise_seen():
+def test_every_row_is_held_out_once_and_otherwise_seen():
     whole = fold()
     found = trials(whole, seed=3)
     assert len(found) == PARTS
-    assert sorted(np.concatenate([numbers(trial.left_out) for trial in found])) == list(range(60))
+    assert sorted(np.concatenate([numbers(trial.held_out) for trial in found])) == list(range(60))
     for trial in found:
-        assert sorted([*numbers(trial.train), *numbers(trial.left_out)]) == list(range(60))
-        np.testing.assert_array_equal(trial.left_out.y, whole.y[numbers(trial.left_out)])
-        np.testing.assert_array_equal(trial.left_out.weight, whole.weight[numbers(trial.left_out)])
-        assert trial.left_out.y.sum() in (1, 2)
+        assert sorted([*numbers(trial.train), *numbers(trial.held_out)]) == list(range(60))
+        np.testing.assert_array_equal(
+            trial.held_out.positive, whole.train.positive[numbers(trial.held_out)]
+        )
+        np.testing.assert_array_equal(
+            trial.held_out.weight, whole.train.weight[numbers(trial.held_out)]
+        )
+        assert trial.held_out.positive.sum() in (1, 2)
         for label in (False, True):
-            assert trial.train.weight[trial.train.y == label].sum() == pytest.approx(
-                whole.weight[whole.y == label].sum()
+            assert trial.train.weight[trial.train.positive == label].sum() == pytest.approx(
+                whole.train.weight[whole.train.positive == label].sum()
             )
 
 
@@ -60,13 +61,13 @@ def test_many_rows_are_drawn_from(monkeypatch):
     monkeypatch.setattr(tuning, "JUDGED", 25)
     whole = fold()
     found = trials(whole, seed=0)
-    judged = np.concatenate([numbers(trial.left_out) for trial in found])
+    judged = np.concatenate([numbers(trial.held_out) for trial in found])
     assert len(judged) == len(set(judged)) == 25 + 7
     for trial in found:
-        assert not set(numbers(trial.train)) & set(numbers(trial.left_out))
-        assert (~trial.train.y).sum() == 10
-        assert trial.train.weight[~trial.train.y].sum() == pytest.approx(
-            whole.weight[~whole.y].sum()
+        assert not set(numbers(trial.train)) & set(numbers(trial.held_out))
+        assert (~trial.train.positive).sum() == 10
+        assert trial.train.weight[~trial.train.positive].sum() == pytest.approx(
+            whole.train.weight[~whole.train.positive].sum()
         )
 
 
@@ -74,7 +75,7 @@ def test_the_seed_decides():
     one, same, other = (trials(fold(), seed) for seed in (1, 1, 2))
     assert all((numbers(a.train) == numbers(b.train)).all() for a, b in zip(one, same, strict=True))
     assert any(
-        (numbers(a.left_out) != numbers(b.left_out)).any() for a, b in zip(one, other, strict=True)
+        (numbers(a.held_out) != numbers(b.held_out)).any() for a, b in zip(one, other, strict=True)
     )
 
 
@@ -82,20 +83,22 @@ def test_the_seed_decides():
 def test_every_trial_has_both_classes_on_both_sides(positives, n):
     found = trials(fold(positives=positives), seed=0)
     assert len(found) == n
-    assert all(set(side.y) == {False, True} for trial in found for side in trial)
+    assert all(set(side.positive) == {False, True} for trial in found for side in trial.parts)
 
 
 def test_rows_without_weight_are_not_seen():
     whole = fold()
-    whole.weight[::2] = 0
-    assert all((numbers(side) % 2 == 1).all() for trial in trials(whole, seed=0) for side in trial)
+    whole.train.weight[::2] = 0
+    assert all(
+        (numbers(side) % 2 == 1).all() for trial in trials(whole, seed=0) for side in trial.parts
+    )
 
 
 def of_twenty_seeds():
     """Rows whose negatives are judged alike by g and by the others; positives better on average."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        y = np.r_[np.ones(6), np.zeros(40)]
+        y = np.arange(46) < 6
         than = rng.normal(-2, 1, 46)
         yield than + y * rng.normal(0.8, 1.5, 46), than, y
 
@@ -120,7 +123,7 @@ def test_with_equal_negatives_it_is_a_t_test_among_the_positives():
 
 
 def test_a_large_gain_may_be_chance():
-    y, than = np.r_[np.ones(4), np.zeros(40)], np.full(44, -3.0)
+    y, than = np.arange(44) < 4, np.full(44, -3.0)
     lucky = than + np.r_[9.0, 9.0, -3.0, -3.0, np.zeros(40)]
     assert (
         np.mean(((1 / (1 + np.exp(-lucky))) ** 0.25 - (1 / (1 + np.exp(-than))) ** 0.25)[:4]) > GAIN
@@ -130,15 +133,15 @@ def test_a_large_gain_may_be_chance():
 
 
 def test_what_the_negatives_lose_counts():
-    y, weight = np.r_[np.ones(8), np.zeros(200)], np.ones(208)
-    than = np.where(y == 1, -1.0, -4.0) + np.random.default_rng(0).normal(0, 0.3, 208)
+    y, weight = np.arange(208) < 8, np.ones(208)
+    than = np.where(y, -1.0, -4.0) + np.random.default_rng(0).normal(0, 0.3, 208)
     assert clear_gain(than + 2 * y, than, y, weight) > GAIN
-    assert clear_gain(than + 2 * y + 8 * (1 - y), than, y, weight) == 0
+    assert clear_gain(than + 2 * y + 8 * ~y, than, y, weight) == 0
 
 
 def test_the_alpha_with_the_largest_clear_gain_is_the_best():
-    y, weight = np.r_[np.ones(8), np.zeros(200)], np.ones(208)
-    g = np.where(y == 1, -2.0, -4.0)
+    y, weight = np.arange(208) < 8, np.ones(208)
+    g = np.where(y, -2.0, -4.0)
     ways = {ALPHAS[0]: (0, 0.3), ALPHAS[1]: (2, 1), ALPHAS[2]: (1, 2)}
     for alpha, (second, third) in ways.items():
         assert choice(ALPHAS, [g, g + second * y, g + third * y], [3.0] * 3, y, weight) == Choice(
@@ -147,8 +150,8 @@ def test_the_alpha_with_the_largest_clear_gain_is_the_best():
 
 
 def test_where_positives_have_room_there_is_a_margin_and_less_l2():
-    y, weight = np.r_[np.ones(8), np.zeros(200)], np.ones(208)
-    g = np.where(y == 1, np.linspace(7.0, 9.0, 208), -4.0)
+    y, weight = np.arange(208) < 8, np.ones(208)
+    g = np.where(y, np.linspace(7.0, 9.0, 208), -4.0)
     moved = {slope: margin(room(g[:8], weight[:8]), slope) for slope in (2.0, 3.0)}
     assert choice(ALPHAS, [g, g, g], [3.0, 2.0, 2.0], y, weight) == Choice(
         ALPHA_WITH_ROOM, moved[3.0]
@@ -194,7 +197,7 @@ logits = arrays(np.float64, 12, elements=st.floats(-1e4, 1e4))
 @settings(max_examples=200, deadline=None)
 @given(logits, logits, arrays(np.float64, 12, elements=st.floats(1e-3, 1e3)))
 def test_never_both_ways_and_never_over_itself(g, than, weight):
-    y = np.r_[np.ones(4), np.zeros(8)]
+    y = np.arange(12) < 4
     gain = clear_gain(g, than, y, weight)
     assert gain == 0 or gain >= GAIN
     assert 0 in (gain, clear_gain(than, g, y, weight))
@@ -211,6 +214,6 @@ def test_the_room_is_no_more_than_the_mean(g, weight):
 def test_the_unit_of_the_weights_is_free(unit):
     rng = np.random.default_rng(0)
     for _ in range(50):
-        y, weight = np.r_[np.ones(5), np.zeros(30)], rng.uniform(0.1, 3, 35)
+        y, weight = np.arange(35) < 5, rng.uniform(0.1, 3, 35)
         g, than = rng.normal(size=(2, 35))
         assert clear_gain(g + y, than, y, weight) == clear_gain(g + y, than, y, unit * weight)

@@ -9,29 +9,35 @@ import torch_reference
 from astralearn.core import LOSSES
 from astralearn.engine import epoch
 from astralearn.engine.network import Architecture, initialise
-from astralearn.engine.rows import Fold
-from astralearn.engine.training import Settings, Stack, compiling, split, train
+from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.stack import Settings, Stack
+from astralearn.engine.training import compiling, train
 from astralearn.engine.view import View
 
 FEATURES = 4
-PAPER = [("bce", False), ("gmn", False), ("bce", True), ("gmn", True)]
 
 
-def fold(n=150, positives=9, seed=0, dtype=np.float64, features=FEATURES):
+def in_long_runs(*cases):
+    """Parameters that `make test` leaves out."""
+    return [pytest.param(*case, marks=pytest.mark.long) for several in cases for case in several]
+
+
+AS_IT_IS = View(np.zeros(FEATURES), np.ones(FEATURES))
+
+
+def rows(n=150, positives=9, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    y = np.zeros(n)
-    y[:positives] = 1
-    X = rng.normal(size=(n, features)) + 1.5 * y[:, None]
+    positive = np.arange(n) < positives
+    X = rng.normal(size=(n, FEATURES)) + 1.5 * positive[:, None]
     order = rng.permutation(n)
-    return Fold(
-        X[order].astype(dtype),
-        y[order],
-        rng.uniform(0.2, 2, n),
-        View(np.zeros(features), np.ones(features)),
-    )
+    return Rows(X[order].astype(dtype), positive[order], rng.uniform(0.2, 2, n))
 
 
-def stack(n_networks=3, dtype=np.float64, hidden=(3,), folds=None, validation=None, **extra):
+def fold(n=150, positives=9, seed=0, dtype=np.float64, held_out=None):
+    return Fold(rows(n, positives, seed, dtype), AS_IT_IS, held_out)
+
+
+def stack(n_networks=3, dtype=np.float64, hidden=(3,), folds=None, **extra):
     architecture = Architecture(FEATURES, hidden)
     folds = folds or [fold(dtype=dtype)]
     parameters = np.stack(
@@ -44,9 +50,14 @@ def stack(n_networks=3, dtype=np.float64, hidden=(3,), folds=None, validation=No
         fold_of,
         parameters,
         np.full(n_networks, 7.396),
-        validation=validation,
         **extra,
     )
+
+
+def by_pytorch(s, k, **options):
+    """Parameters and slope of the k-th network, trained on the first fold."""
+    r, start = s.folds[0].train, s.parameters[k]
+    return torch_reference.train(s.architecture, r.X, r.positive, r.weight, start, 7.396, **options)
 
 
 def close(a, b, rtol):
@@ -55,31 +66,25 @@ def close(a, b, rtol):
 
 
 @pytest.mark.parametrize(
-    ("loss", "astra", "dtype"),
+    ("loss", "activation", "dtype"),
     [
-        *((*method, dtype) for method in PAPER for dtype in (np.float64, np.float32)),
-        *((loss, True, np.float64) for loss in ("f1", "mcc", "balanced_accuracy", "root_gmn")),
-        ("root_gmn", True, np.float32),
-        ("root_gmn", False, np.float64),
+        *((loss, "astra", np.float64) for loss in LOSSES),
+        ("root_gmn", "sigmoid", np.float64),
+        ("bce", "sigmoid", np.float32),
+        ("gmn", "astra", np.float32),
+        *in_long_runs(
+            [("bce", "sigmoid", np.float64), ("gmn", "sigmoid", np.float64)],
+            [("bce", "astra", np.float32), ("gmn", "sigmoid", np.float32)],
+            [("root_gmn", "astra", np.float32)],
+        ),
     ],
 )
-def test_agrees_with_pytorch_after_200_epochs(loss, astra, dtype):
+def test_agrees_with_pytorch_after_200_epochs(loss, activation, dtype):
     tolerance = 1e-9 if dtype == np.float64 else 1e-4
-    s = stack(2, dtype)
-    trained = train(s, Settings(loss=loss, astra=astra, epochs=200))
+    s, astra = stack(2, dtype), activation == "astra"
+    trained = train(s, Settings(loss=loss, activation=activation, epochs=200))
     for k in range(2):
-        f = s.folds[0]
-        parameters, slope = torch_reference.train(
-            s.architecture,
-            f.X,
-            f.y,
-            f.weight,
-            s.parameters[k],
-            7.396,
-            loss=loss,
-            astra=astra,
-            epochs=200,
-        )
+        parameters, slope = by_pytorch(s, k, loss=loss, astra=astra, epochs=200)
         np.testing.assert_allclose(trained.parameters[k], parameters, atol=tolerance)
         if astra:
             assert trained.slope[k] == pytest.approx(slope, rel=tolerance)
@@ -88,35 +93,27 @@ def test_agrees_with_pytorch_after_200_epochs(loss, astra, dtype):
 @pytest.mark.parametrize("hidden", [(), (3,), (4, 3), (3, 2, 2)])
 def test_any_depth_agrees_with_pytorch(hidden):
     s = stack(2, hidden=hidden, alpha=np.asarray([0.01, 3.0]))
-    f = s.folds[0]
     trained = train(s, Settings(loss="gmn", epochs=50, learning_rate=0.01))
     for k in range(2):
-        options = {
-            "loss": "gmn",
-            "astra": True,
-            "epochs": 50,
-            "learning_rate": 0.01,
-            "alpha": s.alpha[k],
-        }
-        parameters, _ = torch_reference.train(
-            s.architecture, f.X, f.y, f.weight, s.parameters[k], 7.396, **options
-        )
+        options = {"loss": "gmn", "astra": True, "epochs": 50, "learning_rate": 0.01}
+        parameters, _ = by_pytorch(s, k, alpha=s.alpha[k], **options)
         np.testing.assert_allclose(trained.parameters[k], parameters, atol=1e-10)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "loss", ["bce", "gmn", "root_gmn", *in_long_runs([("f1",), ("mcc",), ("balanced_accuracy",)])]
+)
 def test_chunks_change_only_rounding(loss):
     s = stack(2, folds=[fold(900, 40)])
     settings = Settings(loss=loss, epochs=60)
     close(train(s, settings), train(s, settings, chunk_numbers=512), 1e-9)
 
 
-@pytest.mark.parametrize("loss", ["bce", "gmn", "root_gmn"])
+@pytest.mark.parametrize("loss", ["gmn", *in_long_runs([("bce",), ("root_gmn",)])])
 def test_group_size_changes_only_rounding(loss):
     s = stack(
         4,
-        folds=[fold(seed=k, n=140 + k) for k in range(4)],
-        validation=[fold(seed=10 + k, n=60) for k in range(4)],
+        folds=[fold(n=140 + k, seed=k, held_out=rows(60, seed=10 + k)) for k in range(4)],
     )
     settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5)
     alone, together = train(s, settings, group=1), train(s, settings, group=3)
@@ -129,23 +126,21 @@ def test_group_size_changes_only_rounding(loss):
     [("bce", "off", (3,)), ("gmn", "off", ()), ("gmn", "off", (4, 3)), ("gmn", "positives", (3,))],
 )
 def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
-    whole, rng = fold(300, 20), np.random.default_rng(3)
-    folds, validation = [], []
+    whole, rng = rows(300, 20), np.random.default_rng(3)
+    folds = []
     for _ in range(4):
         role = rng.integers(0, 3, 300)  # trained on, held out or unseen
         view = View(rng.normal(size=FEATURES), rng.uniform(0.5, 2, FEATURES))
-        folds.append(dataclasses.replace(whole, weight=whole.weight * (role == 0), view=view))
-        validation.append(dataclasses.replace(whole, weight=whole.weight * (role == 1), view=view))
-    together = stack(
-        4, folds=folds, validation=validation, hidden=hidden, alpha=np.geomspace(0.01, 1, 4)
-    )
-    apart = dataclasses.replace(
-        together,
-        **{
-            name: [dataclasses.replace(f, X=f.X.copy()) for f in getattr(together, name)]
-            for name in ("folds", "validation")
-        },
-    )
+        trained_on, held_out = (
+            dataclasses.replace(whole, weight=whole.weight * (role == part)) for part in (0, 1)
+        )
+        folds.append(Fold(trained_on, view, held_out))
+    together = stack(4, folds=folds, hidden=hidden, alpha=np.geomspace(0.01, 1, 4))
+    copied = [
+        dataclasses.replace(f, train=dataclasses.replace(f.train, X=f.train.X.copy()))
+        for f in folds
+    ]
+    apart = dataclasses.replace(together, folds=copied)
     settings = Settings(loss=loss, epochs=60, selection="fnr", burn_in=5, sam=sam, sam_radius=0.05)
     one, other = train(together, settings), train(apart, settings, group=1)
     close(one, other, 1e-9)
@@ -171,20 +166,20 @@ def test_going_on_from_a_state_is_training_through():
 
 
 def test_rows_without_weight_teach_nothing():
-    f = fold()
-    weight = f.weight.copy()
+    r = rows()
+    weight = r.weight.copy()
     weight[::3] = 0
-    kept = weight > 0
-    masked = stack(1, folds=[dataclasses.replace(f, weight=weight)])
-    cut = stack(1, folds=[dataclasses.replace(f, X=f.X[kept], y=f.y[kept], weight=f.weight[kept])])
+    masked = stack(1, folds=[Fold(dataclasses.replace(r, weight=weight), AS_IT_IS)])
+    cut = stack(1, folds=[Fold(r.take(weight > 0), AS_IT_IS)])
     close(train(masked, Settings(epochs=50)), train(cut, Settings(epochs=50)), 1e-10)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_class_without_weight_leaves_the_other_to_learn(loss, label):
-    f = fold()
-    alone = stack(1, folds=[dataclasses.replace(f, weight=f.weight * (f.y == label))])
+    r = rows()
+    of_one = dataclasses.replace(r, weight=r.weight * (r.positive == label))
+    alone = stack(1, folds=[Fold(of_one, AS_IT_IS)])
     trained = train(alone, Settings(loss=loss, epochs=20))
     assert np.isfinite(trained.parameters).all()
     wrong = trained.history[0]["fpr" if label == 0 else "fnr"]
@@ -192,7 +187,7 @@ def test_a_class_without_weight_leaves_the_other_to_learn(loss, label):
 
 
 def test_validation_is_watched_but_not_learned_from():
-    watched = stack(1, validation=[fold(seed=5)])
+    watched = stack(1, folds=[fold(held_out=rows(seed=5))])
     settings = Settings(epochs=50, records=10)
     a, b = train(watched, settings), train(stack(1), settings)
     close(a, b, 1e-12)
@@ -206,11 +201,11 @@ def test_history_is_what_the_core_counts():
     from astralearn.core import rebalanced_logit, soft_confusion
     from astralearn.engine.network import predict_logits
 
-    s = stack(1, validation=[fold(seed=5)])
+    s = stack(1, folds=[fold(held_out=rows(seed=5))])
     history = train(s, Settings(epochs=1)).history[0]
-    for prefix, f in (("", s.folds[0]), ("val_", s.validation[0])):
-        x = predict_logits(s.parameters, s.architecture, f.X, f.view)[0]
-        counts = soft_confusion(rebalanced_logit(x, 7.396), f.y, f.weight)
+    for prefix, r in (("", s.folds[0].train), ("val_", s.folds[0].held_out)):
+        x = predict_logits(s.parameters, s.architecture, r.X, AS_IT_IS)[0]
+        counts = soft_confusion(rebalanced_logit(x, 7.396), r.positive.astype(float), r.weight)
         for name in ("fnr", "fpr", "g_mean", "mcc", "e_ratio"):
             assert history[prefix + name][0] == pytest.approx(
                 float(getattr(counts, name)), rel=1e-9
@@ -244,7 +239,7 @@ def test_slow_epochs_are_recorded_one_by_one():
 
 @pytest.mark.parametrize(("selection", "sign"), [("fnr", 1), ("g_mean", -1), ("mcc", -1)])
 def test_selection_keeps_the_best_epoch_after_the_burn_in(selection, sign):
-    s = stack(1, validation=[fold(seed=5)])
+    s = stack(1, folds=[fold(held_out=rows(seed=5))])
     trained = train(
         s,
         Settings(
@@ -275,7 +270,7 @@ def test_each_slope_stays_below_its_limit(solver, highest):
         if solver == "adam":  # whose record begins before the first step
             assert seen[0] == pytest.approx(min(7.396, highest[k]))
     if highest == (1.0, 1.0) and solver == "adam":
-        plain = train(stack(2, folds=folds), dataclasses.replace(settings, astra=False))
+        plain = train(stack(2, folds=folds), dataclasses.replace(settings, activation="sigmoid"))
         np.testing.assert_allclose(trained.parameters, plain.parameters, rtol=1e-9, atol=1e-9)
 
 
@@ -308,8 +303,9 @@ def test_sharpness_aware_step_is_the_gradient_at_the_perturbed_weights():
 
 def test_sharpness_aware_step_at_a_zero_gradient_is_finite():
     s = stack(1, hidden=())
+    r = rows()
     flat = dataclasses.replace(
-        s, folds=[dataclasses.replace(s.folds[0], X=np.zeros_like(s.folds[0].X))]
+        s, folds=[Fold(dataclasses.replace(r, X=np.zeros_like(r.X)), AS_IT_IS)]
     )
     assert np.isfinite(train(flat, Settings(epochs=3, sam="all", sam_radius=0.1)).parameters).all()
 
@@ -336,24 +332,6 @@ def test_progress_is_told_every_segment():
     assert [p.epoch for p in told] == list(range(5, 51, 5))
     assert main.is_alive()
     assert all(0 <= p.fnr <= 1 and 0 < p.threshold <= 0.5 and p.epochs == 50 for p in told)
-
-
-@pytest.mark.parametrize(
-    ("fold_of", "rows", "sizes"),
-    [
-        ([0], 1000, [1]),
-        ([0] * 4, 1000, [2, 2]),
-        ([0] * 4, 10**7, [2, 2]),
-        (list(range(50)), 16_000, [4] * 13),
-        (list(range(50)), 4_000, [7] * 8),
-        ([0, 0, 0, 1, 1, 1], 1000, [3, 3]),
-    ],
-)
-def test_groups_depend_on_the_data_alone(fold_of, rows, sizes):
-    groups = split(fold_of, rows)
-    assert {k for group in groups for k in group} == set(range(len(fold_of)))
-    assert len({len(group) for group in groups}) == 1
-    assert sum(map(len, groups)) <= sum(sizes)
 
 
 def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):

@@ -4,8 +4,9 @@ import pytest
 
 from astralearn.core import rebalanced_logit, slope_from_raw, slope_rate, soft_confusion
 from astralearn.engine.network import Architecture, initialise, unflatten
-from astralearn.engine.rows import Fold
-from astralearn.engine.training import Settings, Stack, train
+from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.stack import Settings, Stack
+from astralearn.engine.training import train
 from astralearn.engine.view import View
 from astralearn.keras import (
     ASTra,
@@ -52,7 +53,8 @@ def network(parameters=None, **astra):
 def engine(X, y, weight, **settings):
     architecture = Architecture(FEATURES, (HIDDEN,))
     start = initialise(architecture, np.random.default_rng(7))
-    fold = Fold(X, y, weight, View(np.zeros(FEATURES, "float32"), np.ones(FEATURES, "float32")))
+    view = View(np.zeros(FEATURES, "float32"), np.ones(FEATURES, "float32"))
+    fold = Fold(Rows(X, y > 0.5, weight), view)
     trained = train(
         Stack(architecture, [fold], [0], start[None], np.full(1, SLOPE, "float32")),
         Settings(loss="gmn", **settings),

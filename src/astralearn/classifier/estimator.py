@@ -1,10 +1,14 @@
-"""ASTraClassifier: scikit-learn's contract around the engine. Fitted state is NumPy, and predicting needs nothing else."""
+"""ASTraClassifier: scikit-learn's contract around the engine.
+
+Fitted state is NumPy, and predicting needs nothing else.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,70 +25,86 @@ from sklearn.utils.validation import (
 )
 
 from astralearn.classifier import checks
-from astralearn.classifier.checks import Costs, check_class_weight, costs_of, positive_share
+from astralearn.classifier.labels import TwoClasses
 from astralearn.classifier.left_whole import left_whole
-from astralearn.classifier.prediction import averaged, prior_shift
-from astralearn.classifier.rows import Part, Prepared, Rows, hold_out, prepare, prepare_many
+from astralearn.classifier.prediction import Networks, prior_shift
+from astralearn.classifier.rows import Part, ViewOptions, make_fold, make_folds
 from astralearn.classifier.tuning import Choice
 from astralearn.core import LOSSES, threshold
 from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import Architecture
+from astralearn.engine.rows import Costs, Fold, Rows
+from astralearn.engine.stack import Settings
 from astralearn.engine.view import View
 
 if TYPE_CHECKING:
-    from astralearn.classifier.fitting import Fitted
+    from astralearn.classifier.fitting import Earlier, Fitted, Recipe
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier for a handful of positives: small networks with a learnable asymmetric sigmoid and a loss near the soft G-Mean.
+    """A classifier for a handful of positives: small networks under ASTra.
 
-    The rarer class is the positive one, whatever the labels are; `minority_class_` says which. Rows count, whatever they weigh, if it is
-    not 0; of two classes with equal counts it is the one that sorts last.
-    `n_estimators` networks are trained at once from different starts; their logits and the logarithms of their slopes are averaged.
+    A learnable asymmetric sigmoid ends each network, and the loss lies near the soft G-Mean. The
+    rarer class is the positive one, whatever the labels are; `minority_class_` says which. Rows
+    count, whatever they weigh, if it is not 0; of two classes with equal counts it is the one that
+    sorts last. `n_estimators` networks are trained at once from different starts; their logits and
+    the logarithms of their slopes are averaged.
 
-    The defaults are for practice (docs/defaults.md says why). `ASTraClassifier.paper()` has the settings of the paper: one narrow network
-    without L2, Adam at 0.001 for 10,000 epochs, the epoch chosen by the soft false negative rate on validation rows.
+    The defaults are for practice (docs/defaults.md says why). `ASTraClassifier.paper()` has the
+    settings of the paper: one narrow network without L2, Adam at 0.001 for 10,000 epochs, the epoch
+    chosen by the soft false negative rate on validation rows.
 
     Parameters
     ----------
     loss : {"root_gmn", "gmn", "bce", "f1", "mcc", "balanced_accuracy"}
-        What training lowers: one minus the soft G-Mean (Eq. 9), cross-entropy, another soft score, or "root_gmn", which lies between the
-        soft G-Mean and cross-entropy with balanced classes (`astralearn.root_gmn_loss`).
+        What training lowers: one minus the soft G-Mean (Eq. 9), cross-entropy, another soft score,
+        or "root_gmn", which lies between the soft G-Mean and cross-entropy with balanced classes
+        (`astralearn.root_gmn_loss`).
     activation : {"astra", "sigmoid"}
         The output: ASTra with a learned slope (Eq. 4), or the plain sigmoid.
     hidden_layer_sizes : int or tuple of int, optional
-        Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of ceil((n + 1)/2), as in the paper,
-        n the number of inputs: the features and, where it is one, the distance.
+        Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of
+        ceil((n + 1)/2), as in the paper, n the number of inputs: the features and, where it is one,
+        the distance.
     solver : {"adam", "lbfgs"}
-        Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens of iterations, where the classes
-        can be told apart at a lower training loss than 10,000 steps of Adam, elsewhere at a somewhat higher one. It has no selection, no
-        sharpness-aware steps and no costs.
+        Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens
+        of iterations, where the classes can be told apart at a lower training loss than 10,000
+        steps of Adam, elsewhere at a somewhat higher one. It has no selection, no sharpness-aware
+        steps and no costs.
     epochs : int
         Steps of full-batch Adam, or iterations of L-BFGS at most.
     learning_rate : float
-        Of the weights. The slope has its own, between `slope_rate_min` and `slope_rate_max` (Eq. 10).
+        Of the weights. The slope has its own, between `slope_rate_min` and `slope_rate_max`
+        (Eq. 10).
     tau_init : float in [1e-5, 0.5]
-        Where the threshold starts, unless `slope_limit` keeps it higher. 0.5 is the plain sigmoid and stays so.
+        Where the threshold starts, unless `slope_limit` keeps it higher. 0.5 is the plain sigmoid
+        and stays so.
     slope_rate_min, slope_rate_max : float
         Bounds of the slope's learning rate.
     slope_limit : float in [0, 1], optional
-        The slope b starts at most at, and never exceeds, (n₀/n₁)^slope_limit (or 1 where that is less), n₀ and n₁ the numbers of rows of
-        the majority and the minority by sample weight, whatever their class weights. A slope is an allowance for the rarer class; where
-        neither is rare, b = 1, the plain sigmoid. None, as in the paper: no limit.
+        The slope b starts at most at, and never exceeds, (n₀/n₁)^slope_limit (or 1 where that is
+        less), n₀ and n₁ the numbers of rows of the majority and the minority by sample weight,
+        whatever their class weights. A slope is an allowance for the rarer class; where neither is
+        rare, b = 1, the plain sigmoid. None, as in the paper: no limit.
     validation_fraction : float in [0, 1)
-        Part of the rows held out, stratified, to monitor and select on. 0 trains on every row.
+        Part of the distinct rows held out, stratified, to monitor and select on. 0 trains on every
+        row.
     selection : {"last", "fnr", "g_mean", "mcc"}
-        Which epoch's networks to keep: the last, or the one with the best soft score on the validation rows.
+        Which epoch's networks to keep: the last, or the one with the best soft score on the
+        validation rows.
     burn_in : int, optional
-        Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None: a tenth of `epochs`.
+        Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None:
+        a tenth of `epochs`.
     alpha : float or "auto"
-        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free. "auto": 2, or 32 or 128 where networks
-        that were trained without some rows judge these clearly better with it, or 0.1 where a new positive would be found for certain
+        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free.
+        "auto": 2, or 32 or 128 where networks that were trained without some rows judge these
+        clearly better with it, or 0.1 where a new positive would be found for certain
         (`astralearn.classifier.tuning`).
     margin : float or "auto"
-        By how much the boundary moves towards the minority when training is done, in rebalanced logits; 0, as in the paper, leaves it
-        there. "auto": to the middle of the gap between the classes, where rows left out show one; 0 elsewhere and without a slope.
+        By how much the boundary moves towards the minority when training is done, in rebalanced
+        logits; 0, as in the paper, leaves it there. "auto": to the middle of the gap between the
+        classes, where rows left out show one; 0 elsewhere and without a slope.
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
@@ -92,27 +112,32 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     standardize : bool
         Scale features to mean 0 and variance 1 on the training rows.
     clip : float, optional
-        Where features are scaled, those beyond ±clip are taken there: no row of the majority is called rare because one of its features
-        lies where training saw nothing. None, as in the paper: no limit.
+        Where features are scaled, those beyond ±clip are taken there: no row of the majority is
+        called rare because one of its features lies where training saw nothing. None, as in the
+        paper: no limit.
     distance : bool
-        Give the networks one more input: the Mahalanobis distance of a row from the majority class. Rare rows often lie outside, in
-        directions that a handful of them does not show. Left out with more than 1,000 features.
+        Give the networks one more input: the Mahalanobis distance of a row from the majority class.
+        Rare rows often lie outside, in directions that a handful of them does not show. Left out
+        with more than 1,000 features.
     n_estimators : int
         Networks to train and average.
     class_weight : dict or "balanced", optional
-        With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in which such weights cancel: there a dict
-        {label: cost of a mistake} weighs the rates (GMN becomes 1 − TPRᵃ TNR¹⁻ᵃ, a the minority's share of the two costs, ½ without
-        any), and "balanced" changes nothing, for they are balanced.
+        With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in
+        which such weights cancel: there a dict {label: cost of a mistake} weighs the rates (GMN
+        becomes 1 − TPRᵃ TNR¹⁻ᵃ, a the minority's share of the two costs, ½ without any), and
+        "balanced" changes nothing, for they are balanced.
     n_jobs : int, optional
-        Threads. None: all cores (one in a worker process). The result does not depend on it. A process forked after a fit can predict,
-        but `fit` refuses there, where JAX would wait for ever: spawn processes, as joblib does.
+        Threads. None: all cores (one in a worker process). The result does not depend on it. A
+        process forked after a fit can predict, but `fit` refuses there, where JAX would wait for
+        ever: spawn processes, as joblib does.
     random_state : int, RandomState or None
         Seeds the initial weights and the validation split.
     verbose : int
         1 shows a progress bar.
     warm_start : bool
-        Go on from the last fit, `epochs` more, instead of starting anew; its positive class stays, and so do its scaling and the majority
-        from which distances are taken, whatever the rows are now. `selection` chooses among these epochs.
+        Go on from the last fit, `epochs` more, instead of starting anew; its positive class stays,
+        and so do its scaling and the majority from which distances are taken, whatever the rows are
+        now. `selection` chooses among these epochs.
 
     Attributes
     ----------
@@ -122,9 +147,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     alpha_ : float, the L2 that they were trained with.
     margin_ : float, by how much the boundary was moved.
     n_iter_ : int, epochs run.
-    history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at about 200 of them: "epoch", "loss",
-        "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope", "threshold", "slope_rate" and, with validation rows, "val_loss" to
-        "val_e_ratio". All scores are soft (Eq. 8).
+    history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at
+        about 200 of them: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope",
+        "threshold", "slope_rate" and, with validation rows, "val_loss" to "val_e_ratio". All scores
+        are soft (Eq. 8).
     coefs_ : array (n_estimators, n_parameters), the networks' weights.
 
     Examples
@@ -229,10 +255,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def paper(cls, loss: str = "gmn", activation: str = "astra", **overrides: Any) -> Self:
-        """The paper's settings: one network of ceil((n_features + 1)/2) units without L2, Adam 0.001, 10,000 epochs, the best epoch by
-        FNR_apx on validation rows after a burn-in.
+        """The paper's settings.
 
-        A quarter of the rows is held out where `fit` is not given validation rows: with five folds, 3 train, 1 validates, 1 tests.
+        One network of ceil((n_features + 1)/2) units without L2, Adam 0.001, 10,000 epochs, the
+        best epoch by FNR_apx on validation rows after a burn-in. A quarter of the rows is held out
+        where `fit` is not given validation rows: with five folds, 3 train, 1 validates, 1 tests.
         """
         settings = {
             "hidden_layer_sizes": None,
@@ -254,37 +281,45 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None
     ) -> Self:
-        """Trains on (X, y). X: (rows, features), dense. y: two classes. sample_weight: ≥ 0, in each class with a sum of 1e-15 to 1e15.
+        """Trains on (X, y).
 
-        validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a `validation_fraction`. They are taken
-        as they are: a Pipeline's earlier steps do not see them, so transform them first, or let `validation_fraction` hold rows out.
-        Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a warning; before the first epoch, and
-        where anything else goes wrong, it is left as it was.
+        Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a
+        warning; before the first epoch, and where anything else goes wrong, it is left as it was.
+
+        X: (rows, features), dense.
+        y: two classes.
+        sample_weight: ≥ 0, in each class with a sum of 1e-15 to 1e15.
+        validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a
+            `validation_fraction`. They are taken as they are: a Pipeline's earlier steps do not see
+            them, so transform them first, or let `validation_fraction` hold rows out.
         """
         with left_whole(self):
-            earlier = getattr(self, "_state", None) if self.warm_start else None
-            rows, labels = self._checked(
-                X, y, sample_weight, self.minority_class_ if earlier else None
-            )
-            if earlier:
-                self._check_warm_start(len(earlier))
+            earlier = self._earlier() if self.warm_start else None
+            settled = None if earlier is None else self.minority_class_
+            rows, labels = self._checked(X, y, sample_weight, settled)
+            if earlier is not None:
+                self._check_warm_start(len(earlier.states))
             seed = self._draw_seed()
             held_out = None if validation is None else self._checked_validation(validation)
-            prepared = self._prepared(rows, held_out, seed, self._view() if earlier else None)
-            (fitted,) = self._fit_parts(
-                [prepared], [self._costs(labels, rows.weight)], [seed], earlier
+            self._check_selection(held_out is not None)
+            fold = make_fold(
+                rows,
+                held_out,
+                self._view_options(),
+                fraction=self.validation_fraction,
+                seed=seed,
+                costs=self._costs(labels, rows.weight),
+                view=None if earlier is None else self._view(),
             )
+            (fitted,) = self._fit_folds([fold], [seed], earlier)
             if fitted.interrupted and fitted.n_iter == 0:
                 raise KeyboardInterrupt("nothing had been learned yet")
-            self._keep(prepared, fitted)
+            self._keep(fold, fitted)
         if fitted.interrupted:
-            place = f"epoch {self.n_iter_} of " + (
-                "the trials that choose alpha and margin"
-                if fitted.states is None
-                else str(self.epochs)
-            )
+            of = self.epochs if fitted.states else "the trials that choose alpha and margin"
             warnings.warn(
-                f"fit was interrupted at {place}; the classifier is fitted with what it had learned by then",
+                f"fit was interrupted at epoch {self.n_iter_} of {of}; the classifier is fitted "
+                "with what it had learned by then",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -302,25 +337,28 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     ) -> list[Self]:
         """One fitted clone per split, all trained as one stack: the fast way to cross-validate.
 
-        splits: (train, test) pairs of row indices, as scikit-learn's splitters give them, or (train, validation, test) triples. Each
-        clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. random_states: a seed for each split, in place
-        of the classifier's own for all. Ctrl-C raises KeyboardInterrupt.
+        Each clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. Ctrl-C
+        raises KeyboardInterrupt.
+
+        splits: (train, test) pairs of row indices, as scikit-learn's splitters give them, or
+            (train, validation, test) triples.
+        random_states: a seed for each split, in place of the classifier's own for all.
         """
         splits = checks.checked_splits(splits, len(y) if hasattr(y, "__len__") else None)
         everything = clone(self)
         rows, labels = everything._checked(X, y, sample_weight)
         seed = self._draw_seed()
         models = [clone(self) for _ in splits]
+        seeds = [seed for _ in splits]
         if random_states is not None:
             checks.check_seeds(random_states, len(splits))
-            models = [
+            for model, state in zip(models, random_states, strict=True):
                 model.set_params(random_state=state)
-                for model, state in zip(models, random_states, strict=True)
-            ]
-        seeds = [seed if random_states is None else model._draw_seed() for model in models]
-        parts, costs = list[Part](), list[Costs]()
+            seeds = [model._draw_seed() for model in models]
+        parts = []
         for i, (model, split) in enumerate(zip(models, splits, strict=True)):
             train, *held_out = split[:-1]
+            self._check_selection(bool(held_out))
             try:
                 model._remember_input(everything, labels[train], rows.weight[train])
             except ValueError as error:
@@ -330,65 +368,100 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             inverted = model.minority_class_ != everything.minority_class_
             if inverted and everything._positive_share() != 0.5:
                 raise ValueError(
-                    f"split {i} has another minority ({model.minority_class_}) than the whole data ({everything.minority_class_}), which "
-                    "class_weight does not go with: fit such a split on its own"
+                    f"split {i} has another minority ({model.minority_class_}) than the whole data "
+                    f"({everything.minority_class_}), which class_weight does not go with: fit "
+                    "such a split on its own"
                 )
             parts.append(
-                self._part(
-                    rows, train, held_out[0] if held_out else None, seeds[i], inverted=inverted
+                Part(
+                    train=train,
+                    held_out=held_out[0] if held_out else None,
+                    seed=seeds[i],
+                    inverted=inverted,
+                    costs=model._costs(labels[train], rows.weight[train]),
                 )
             )
-            costs.append(model._costs(labels[train], rows.weight[train]))
-        prepared = prepare_many(rows, parts, **self._asked_view())
-        fits = everything._fit_parts(prepared, costs, seeds)
+        options, fraction = self._view_options(), self.validation_fraction
+        folds = make_folds(rows, parts, options, fraction=fraction)
+        fits = everything._fit_folds(folds, seeds)
         if fits[0].interrupted:
             raise KeyboardInterrupt
-        for model, of_part, fitted in zip(models, prepared, fits, strict=True):
-            model._keep(of_part, fitted)
+        for model, fold, fitted in zip(models, folds, fits, strict=True):
+            model._keep(fold, fitted)
         return models
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """g of the averaged network less `margin_`: above 0 predicts `classes_[1]`, the minority unless that sorts first; exactly 0 is
-        the minority's, whichever of the two that is. Shape (rows,)."""
-        logit = self._minority_logit(X)
-        return logit if self._minority_is_last() else -logit
+        """The scores less `margin_`: above 0 predicts `classes_[1]`, (rows,).
+
+        That is the minority unless it sorts first; exactly 0 is the minority's, whichever of the
+        two that is.
+        """
+        beyond = self._beyond_the_cut(X)
+        return beyond if self._labels().positive else -beyond
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row: the minority class where its z is at least ½."""
-        is_minority = self._minority_logit(X) >= 0
-        return np.asarray(self.classes_[(is_minority == self._minority_is_last()).astype(int)])
+        return self._labels().decided(self._beyond_the_cut(X) >= 0)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """z and 1−z in the order of `classes_`, (rows, 2). z is ½ at the decision, so it overstates a rare risk: see `predict_risk`."""
-        logit = self.decision_function(X)
-        return np.stack([sigmoid(-logit, np), sigmoid(logit, np)], axis=1)
+        """z and 1−z in the order of `classes_`, (rows, 2).
+
+        z is ½ at the decision, so it overstates a rare risk: see `predict_risk`.
+        """
+        beyond = self._beyond_the_cut(X)
+        return self._labels().columns(minority=sigmoid(beyond, np), majority=sigmoid(-beyond, np))
 
     def predict_risk(self, X: Any) -> np.ndarray:
-        """The minority's probability at the training prior, (rows,): σ(logit z − c), with the c for which its mean over the training rows
-        is the minority's share of them."""
-        return sigmoid(self._minority_logit(X) - self.prior_shift_, np)
+        """The minority's probability at the training prior, (rows,): σ(score − c).
+
+        With the c for which its mean over the training rows is the minority's share of them.
+        """
+        return sigmoid(self._scores(X) - self.prior_shift_, np)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
+    def _scores(self, X: Any) -> np.ndarray:
+        """What the networks say of each row, (rows,): the higher, the more the minority's."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return self._networks().scores(X)
+
+    def _beyond_the_cut(self, X: Any) -> np.ndarray:
+        """How far each score lies on the minority's side of the decision."""
+        return self._scores(X) - self.margin_
+
+    def _labels(self) -> TwoClasses:
+        check_is_fitted(self)
+        return TwoClasses(self.classes_, int(self.classes_[1] == self.minority_class_))
+
+    def _networks(self) -> Networks:
+        view = self._view()
+        architecture = Architecture(view.n_inputs, self.hidden_layer_sizes_)
+        return Networks(architecture, self.coefs_, self.slope_, view)
+
+    def _view(self) -> View:
+        return View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
+
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, positive: Any = None
     ) -> tuple[Rows, np.ndarray]:
-        """The rows and their labels as arrays; sets what scikit-learn expects of a fit. positive: the class, where it is settled."""
+        """The rows and their labels as arrays; sets what scikit-learn expects of a fit.
+
+        positive: the class, where it is settled.
+        """
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
-            check_class_weight(self.class_weight, np.unique(y).tolist())
-            for label in (
-                label
-                for label, cost in self.class_weight.items()
-                if cost == 0 and self.loss == "bce"
-            ):
-                weight = np.where(y == label, 0.0, weight)
-        self.classes_, self.minority_class_ = checks.two_classes(y, weight, positive)
+            checks.check_class_weight(self.class_weight, np.unique(y).tolist())
+            for label, cost in self.class_weight.items():
+                if cost == 0 and self.loss == "bce":
+                    weight = np.where(y == label, 0.0, weight)
+        labels = checks.two_classes(y, weight, positive)
+        self.classes_, self.minority_class_ = labels.labels, labels.minority
         if self.alpha != 0:
             checks.warn_of_small_weights(weight)
         if not self.standardize:
@@ -400,23 +473,34 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """Of parameters that are each right alone."""
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(
-                f"slope_rate_min must not exceed slope_rate_max; found {self.slope_rate_min} and {self.slope_rate_max}"
+                "slope_rate_min must not exceed slope_rate_max; found "
+                f"{self.slope_rate_min} and {self.slope_rate_max}"
             )
         if self.selection != "last" and self._burn_in() >= self.epochs:
             raise ValueError(
-                f"burn_in must be below epochs, or no epoch can be selected; found {self._burn_in()} and {self.epochs}"
+                "burn_in must be below epochs, or no epoch can be selected; found "
+                f"{self._burn_in()} and {self.epochs}"
             )
         if self.solver == "lbfgs" and (
             self.selection != "last" or self.sam_radius > 0 or self._positive_share() != 0.5
         ):
             raise ValueError(
-                'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class weights; use solver="adam" for those'
+                'solver="lbfgs" goes with selection="last", sam_radius=0 and no dict of class '
+                'weights; use solver="adam" for those'
+            )
+
+    def _check_selection(self, has_held_out: bool) -> None:
+        if self.selection != "last" and not has_held_out and self.validation_fraction == 0:
+            raise ValueError(
+                f'selection="{self.selection}" needs validation rows: set validation_fraction, '
+                'pass validation=(X_val, y_val), or use selection="last"'
             )
 
     def _checked_validation(self, validation: Sequence[Any]) -> Rows:
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
             raise ValueError(
-                f"validation must be (X_val, y_val) or (X_val, y_val, weights); found {type(validation).__name__}"
+                "validation must be (X_val, y_val) or (X_val, y_val, weights); found "
+                f"{type(validation).__name__}"
             )
         X, y, weight = (*validation, None)[:3]
         X, y = validate_data(self, X, dtype=(np.float64, np.float32), reset=False), column_or_1d(y)
@@ -427,7 +511,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         unknown = set(y.tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(
-                f"validation labels must be among {self.classes_.tolist()}; found {sorted(unknown, key=repr)}"
+                f"validation labels must be among {self.classes_.tolist()}; found "
+                f"{sorted(unknown, key=repr)}"
             )
         weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
         checks.check_sums(y, weight, "the weights in validation")
@@ -438,77 +523,50 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = checked.n_features_in_
         if hasattr(checked, "feature_names_in_"):
             self.feature_names_in_ = checked.feature_names_in_
-        self.classes_, self.minority_class_ = checks.two_classes(y, weight)
+        labels = checks.two_classes(y, weight)
+        self.classes_, self.minority_class_ = labels.labels, labels.minority
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _prepared(
-        self, rows: Rows, held_out: Rows | None, seed: int, view: View | None
-    ) -> Prepared:
-        if held_out is None:
-            part = self._part(rows, np.arange(len(rows.X)), None, seed)
-            if part.held_out is not None:
-                rows, held_out = rows.take(part.train), rows.take(part.held_out)
-        return prepare(rows, held_out, **self._asked_view(), view=view)
-
-    def _asked_view(self) -> dict[str, Any]:
-        return {"standardize": self.standardize, "clip": self.clip, "distance": self.distance}
-
-    def _part(
-        self,
-        rows: Rows,
-        train: np.ndarray,
-        held_out: np.ndarray | None,
-        seed: int,
-        *,
-        inverted: bool = False,
-    ) -> Part:
-        """The rows' indices, those of `validation_fraction` taken away from the training rows where nothing is held out yet."""
-        if held_out is None and self.validation_fraction > 0:
-            train = train[rows.weight[train] > 0]
-            away = hold_out(rows.positive[train] != inverted, self.validation_fraction, seed)
-            train, held_out = train[~away], train[away]
-        if held_out is None and self.selection != "last":
-            raise ValueError(
-                f'selection="{self.selection}" needs validation rows: set validation_fraction, pass validation=(X_val, y_val), '
-                'or use selection="last"'
-            )
-        return Part(train, held_out, inverted)
+    def _view_options(self) -> ViewOptions:
+        return ViewOptions(self.standardize, self.clip, self.distance)
 
     def _costs(self, y: np.ndarray, weight: np.ndarray) -> Costs:
-        return (
-            costs_of(self.class_weight, self._majority_and_minority(), y, weight)
-            if self.loss == "bce"
-            else Costs()
-        )
+        if self.loss != "bce":
+            return Costs()
+        return checks.costs_of(self.class_weight, self._labels(), y, weight)
 
     def _positive_share(self) -> float:
-        return (
-            0.5
-            if self.loss == "bce"
-            else positive_share(self.class_weight, self._majority_and_minority())
-        )
+        if self.loss == "bce":
+            return 0.5
+        return checks.positive_share(self.class_weight, self._labels())
 
-    def _majority_and_minority(self) -> tuple[Any, Any]:
-        first, last = self.classes_.tolist()
-        return (first, last) if self._minority_is_last() else (last, first)
+    def _earlier(self) -> Earlier | None:
+        """What a warm start goes on from; None where there is nothing."""
+        from astralearn.classifier.fitting import Earlier
+
+        states = getattr(self, "_state", None)
+        return Earlier(states, Choice(*self._chosen)) if states else None
 
     def _check_warm_start(self, n_networks: int) -> None:
         """Whether the last fit's networks are what is asked for now."""
-        if self._asked_view() != self._asked:
+        asked = tuple(self._view_options())
+        if asked != self._asked:
             raise ValueError(
-                "warm_start=True goes on with networks that know rows as standardize, clip and distance made them in the last fit, "
-                f"{(*self._asked.values(),)}; found {(*self._asked_view().values(),)}. Set warm_start=False to start anew."
+                "warm_start=True goes on with networks that know rows as standardize, clip and "
+                f"distance made them in the last fit, {self._asked}; found {asked}. Set "
+                "warm_start=False to start anew."
             )
         view = self._view()
-        n_inputs = self.n_features_in_ + (view.root is not None)
-        now = self.n_estimators, self._architecture(n_inputs)
-        then = n_networks, Architecture(view.n_inputs, self.hidden_layer_sizes_)
-        if now != then:
+        now = self._architecture(self.n_features_in_ + (view.root is not None))
+        then = Architecture(view.n_inputs, self.hidden_layer_sizes_)
+        if (self.n_estimators, now) != (n_networks, then):
             raise ValueError(
-                f"warm_start=True goes on with the networks of the last fit, {_described(*then)}; n_estimators, hidden_layer_sizes and the "
-                f"features of X now ask for {_described(*now)}. Set warm_start=False to start anew."
+                "warm_start=True goes on with the networks of the last fit, "
+                f"{_described(n_networks, then)}; n_estimators, hidden_layer_sizes and the "
+                f"features of X now ask for {_described(self.n_estimators, now)}. Set "
+                "warm_start=False to start anew."
             )
 
     def _burn_in(self) -> int:
@@ -524,87 +582,53 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         return Architecture(n_inputs, tuple(sizes.tolist()))
 
-    def _fit_parts(
-        self,
-        parts: list[Prepared],
-        costs: list[Costs],
-        seeds: list[int],
-        earlier: list[dict[str, np.ndarray]] | None = None,
+    def _recipe(self, n_inputs: int) -> Recipe:
+        """The parameters, each under its own name, and the few that follow from several."""
+        from astralearn.classifier.fitting import Recipe
+
+        given = self.get_params(deep=False)
+        settled = {
+            "sam": self.sam_on if self.sam_radius > 0 else "off",
+            "burn_in": self._burn_in(),
+            "positive_share": self._positive_share(),
+        }
+        settings = Settings(**{**_of(Settings, given), **settled})
+        return Recipe(
+            settings=settings, architecture=self._architecture(n_inputs), **_of(Recipe, given)
+        )
+
+    def _fit_folds(
+        self, folds: list[Fold], seeds: list[int], earlier: Earlier | None = None
     ) -> list[Fitted]:
-        """The networks of each part. earlier: where they stood, if they are to go on."""
-        from astralearn.classifier.fitting import Case, Recipe, fit_networks
-        from astralearn.engine.training import Settings
+        from astralearn.classifier.fitting import fit_networks
 
-        architecture = self._architecture(parts[0].train.view.n_inputs)
-        settings = Settings(
-            loss=self.loss,
-            astra=self.activation == "astra",
-            selection=self.selection,
-            solver=self.solver,
-            sam=self.sam_on if self.sam_radius > 0 else "off",
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            slope_rate_min=self.slope_rate_min,
-            slope_rate_max=self.slope_rate_max,
-            burn_in=self._burn_in(),
-            sam_radius=self.sam_radius,
-            positive_share=self._positive_share(),
-        )
-        recipe = Recipe(
-            settings,
-            architecture,
-            self.n_estimators,
-            tau_init=self.tau_init,
-            slope_limit=self.slope_limit,
-            alpha=self.alpha,
-            margin=self.margin,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-        before = (earlier, Choice(*self._chosen)) if earlier else ()
-        return fit_networks(
-            [Case(*of_part, *before) for of_part in zip(parts, costs, seeds, strict=True)], recipe
-        )
+        return fit_networks(folds, seeds, self._recipe(folds[0].view.n_inputs), earlier)
 
-    def _keep(self, prepared: Prepared, fitted: Fitted) -> None:
-        if not np.isfinite(fitted.coefs).all():
+    def _keep(self, fold: Fold, fitted: Fitted) -> None:
+        networks = fitted.networks
+        if not np.isfinite(networks.parameters).all():
             raise ValueError(
-                f"training ended with coefficients that are not finite: learning_rate={self.learning_rate}, alpha={self.alpha}, "
+                "training ended with coefficients that are not finite: "
+                f"learning_rate={self.learning_rate}, alpha={self.alpha}, "
                 f"sam_radius={self.sam_radius}, sample_weight or class_weight is too large"
             )
-        fold = prepared.train
-        self.coefs_ = fitted.coefs
-        self.hidden_layer_sizes_ = self._architecture(fold.view.n_inputs).hidden
-        self.slope_ = fitted.slope
+        self.coefs_, self.slope_ = networks.parameters, networks.slope
+        self.hidden_layer_sizes_ = networks.architecture.hidden
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
-        self._chosen = tuple(fitted.chosen)
+        self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = networks.view
         self.alpha_, self.margin_ = fitted.settled
-        self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = fold.view
-        self._asked = self._asked_view()
-        self.n_iter_ = fitted.n_iter
-        self.history_ = fitted.history
-        self.prior_shift_ = prior_shift(
-            self._average(fold.X), fold.weight, float(np.average(fold.y, weights=fold.weight))
-        )
+        self.n_iter_, self.history_ = fitted.n_iter, fitted.history
+        rows = fold.train
+        prior = float(np.average(rows.positive, weights=rows.weight))
+        self.prior_shift_ = prior_shift(networks.scores(rows.X), rows.weight, prior)
+        # What a warm start asks for; plain tuples, as skops knows them.
+        self._asked, self._chosen = tuple(self._view_options()), tuple(fitted.chosen)
         self._state = fitted.states
 
-    def _minority_is_last(self) -> bool:
-        return bool(self.minority_class_ == self.classes_[1])
 
-    def _minority_logit(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return self._average(X)
-
-    def _view(self) -> View:
-        return View(self.mean_, self.scale_, self.centre_, self.root_, self.limit_)
-
-    def _average(self, X: np.ndarray) -> np.ndarray:
-        """g of the averaged network, less the margin: the minority above 0."""
-        return (
-            averaged(X, self.coefs_, self.hidden_layer_sizes_, self.slope_, self._view())
-            - self.margin_
-        )
+def _of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that are fields of the dataclass."""
+    return {field.name: given[field.name] for field in fields(kind) if field.name in given}
 
 
 def _described(n: int, architecture: Architecture) -> str:

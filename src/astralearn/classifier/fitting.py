@@ -1,6 +1,6 @@
-"""What a fit does once its rows are prepared: trials choose alpha and margin, then all networks are trained as one stack.
+"""From folds to networks: trials choose alpha and margin, then all are trained as one stack.
 
-It imports JAX, so `classifier` imports it when a fit starts.
+It imports JAX, so the estimator imports it when a fit starts.
 """
 
 from __future__ import annotations
@@ -15,34 +15,27 @@ import joblib
 import numpy as np
 
 from astralearn.classifier import tuning
-from astralearn.classifier.checks import Costs
-from astralearn.classifier.prediction import mean_slope
+from astralearn.classifier.prediction import Networks, mean_slope
 from astralearn.classifier.progress import bar
-from astralearn.classifier.rows import Prepared
 from astralearn.classifier.tuning import UNTRIED, Choice
 from astralearn.core.curve import TINY, rebalanced_logit, starting_slope
 from astralearn.engine.network import Architecture, initialise, predict_logits
-from astralearn.engine.rows import Fold
-from astralearn.engine.training import History, Settings, Stack, State, Trained, compiling, train
-
-
-class Case(NamedTuple):
-    """The rows of one fit, what mistakes on them cost, and its seed. Where it goes on: its networks' states, and what was chosen then."""
-
-    rows: Prepared
-    costs: Costs
-    seed: int
-    states: Sequence[dict[str, np.ndarray]] = ()
-    chosen: Choice = UNTRIED
+from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.stack import History, Settings, Stack, State, Trained
+from astralearn.engine.training import compiling, train
+from astralearn.engine.view import View
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make the networks of every case. alpha, margin: "auto" where rows left out are to say. n_jobs: None for all cores."""
+    """How to make the networks of every fold: the classifier's parameters of these names.
+
+    alpha, margin: "auto" where rows left out are to say.
+    """
 
     settings: Settings
     architecture: Architecture
-    n_networks: int
+    n_estimators: int
     tau_init: float
     slope_limit: float | None
     alpha: float | str
@@ -66,15 +59,24 @@ class Recipe:
         return Choice(alpha, choice.margin if self.has_slope else 0.0)
 
 
-class Fitted(NamedTuple):
-    """One case's networks: parameters (K, P), slopes (K,), epochs run, and their mean history.
+class Earlier(NamedTuple):
+    """What a warm start goes on from: each network's state, and what was chosen then."""
 
-    states: where each stands; None after Ctrl-C among the trials, whose networks these are. chosen: what a fit that goes on takes,
-    whatever is given then. settled: what holds now.
+    states: Sequence[dict[str, np.ndarray]]
+    chosen: Choice
+
+
+class Fitted(NamedTuple):
+    """One fold's networks.
+
+    n_iter: epochs run.
+    history: the mean of theirs.
+    states: where each stands; None after Ctrl-C among the trials, whose networks these are.
+    chosen: what a fit that goes on takes, whatever is given then.
+    settled: what holds now.
     """
 
-    coefs: np.ndarray
-    slope: np.ndarray
+    networks: Networks
     n_iter: int
     history: History
     states: list[dict[str, np.ndarray]] | None
@@ -83,47 +85,44 @@ class Fitted(NamedTuple):
     interrupted: bool
 
 
-def fit_networks(cases: Sequence[Case], recipe: Recipe) -> list[Fitted]:
-    """The networks of each case; after Ctrl-C among the trials, one case's, which are the trials' own."""
-    n, stack = recipe.n_networks, _planned(cases, recipe)
-    chosen = [case.chosen for case in cases]
-    if recipe.leaves_a_choice and stack.states is None:
+def fit_networks(
+    folds: Sequence[Fold], seeds: Sequence[int], recipe: Recipe, earlier: Earlier | None = None
+) -> list[Fitted]:
+    """The networks of each fold; after Ctrl-C among the trials, one fold's: the trials' own.
+
+    earlier: where the networks of a single fold go on from.
+    """
+    n = recipe.n_estimators
+    if recipe.settings.selection != "last":
+        _check_both_classes(folds, recipe.settings.selection)
+    fold_of = [i for i in range(len(folds)) for _ in range(n)]
+    stack = _stack(folds, fold_of, [[seed, k] for seed in seeds for k in range(n)], recipe)
+    chosen = [UNTRIED for _ in folds]
+    if earlier is not None:
+        stack = replace(stack, states=[_resumed(state) for state in earlier.states])
+        chosen = [earlier.chosen]
+    elif recipe.leaves_a_choice:
         with compiling(stack, recipe.settings):
-            for i, case in enumerate(cases):
-                choice = _choose(case, recipe)
-                if isinstance(choice, Trained):
-                    return [_fitted(choice, None, recipe)]
-                chosen[i] = choice
+            for i, (fold, seed) in enumerate(zip(folds, seeds, strict=True)):
+                found = _choose(fold, seed, recipe)
+                if isinstance(found, Trained):
+                    return [_fitted(found, fold, None, recipe)]
+                chosen[i] = found
     alphas = np.repeat([recipe.settled(choice).alpha for choice in chosen], n)
     trained = _run(replace(stack, alpha=alphas), recipe.settings, recipe)
     return [
-        _fitted(trained.take(slice(i * n, (i + 1) * n)), choice, recipe)
-        for i, choice in enumerate(chosen)
+        _fitted(trained.take(slice(i * n, (i + 1) * n)), fold, choice, recipe)
+        for i, (fold, choice) in enumerate(zip(folds, chosen, strict=True))
     ]
 
 
-def _planned(cases: Sequence[Case], recipe: Recipe) -> Stack:
-    """The networks of all cases, one case after the other."""
-    n, selection = recipe.n_networks, recipe.settings.selection
-    held_out = [
-        case.costs.on(case.rows.held_out) for case in cases if case.rows.held_out is not None
-    ]
-    if selection != "last":
-        _check_both_classes(held_out, selection)
-    states = [_resumed(state) for case in cases for state in case.states]
-    folds, fold_of = (
-        [(case.rows.train, case.costs) for case in cases],
-        [i for i in range(len(cases)) for _ in range(n)],
-    )
-    stack = _stack(folds, fold_of, [[case.seed, k] for case in cases for k in range(n)], recipe)
-    return replace(stack, validation=held_out or None, states=states or None)
-
-
-def _check_both_classes(held_out: list[Fold], selection: str) -> None:
-    for name, label in (("majority", 0), ("minority", 1)):
-        if any(fold.weight[fold.y == label].sum() == 0 for fold in held_out):
+def _check_both_classes(folds: Sequence[Fold], selection: str) -> None:
+    for name, positive in (("majority", False), ("minority", True)):
+        held_out = [fold.held_out for fold in folds if fold.held_out is not None]
+        if any(len(rows.of_class(positive)) == 0 for rows in held_out):
             raise ValueError(
-                f'selection="{selection}" needs validation rows of both classes; found none of the {name}'
+                f'selection="{selection}" needs validation rows of both classes; found none of the '
+                f"{name}"
             )
 
 
@@ -137,67 +136,68 @@ def _resumed(state: dict[str, np.ndarray]) -> State:
 
 
 def _stack(
-    folds: Sequence[tuple[Fold, Costs]], fold_of: list[int], seeds: list[list[int]], recipe: Recipe
+    folds: Sequence[Fold], fold_of: list[int], seeds: list[list[int]], recipe: Recipe
 ) -> Stack:
-    """Networks on folds at their costs: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
+    """Networks on folds: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
+    architecture = recipe.architecture
+    starts = [initialise(architecture, np.random.default_rng(seed)) for seed in seeds]
+    limits = np.asarray([_slope_max(fold, recipe.slope_limit) for fold in folds])
     return Stack(
-        recipe.architecture,
-        [cost.on(fold) for fold, cost in folds],
-        fold_of,
-        np.stack([initialise(recipe.architecture, np.random.default_rng(seed)) for seed in seeds]),
-        np.full(len(fold_of), starting_slope(recipe.tau_init)),
-        slope_max=np.asarray([_slope_max(fold, recipe.slope_limit) for fold, _ in folds])[fold_of],
+        architecture=architecture,
+        folds=folds,
+        fold_of=fold_of,
+        parameters=np.stack(starts),
+        slope=np.full(len(fold_of), starting_slope(recipe.tau_init)),
+        slope_max=limits[fold_of],
     )
 
 
-def _slope_max(rows: Fold, limit: float | None) -> float:
+def _slope_max(fold: Fold, limit: float | None) -> float:
     """(n₀/n₁)^limit, at least 1."""
     if limit is None:
         return math.inf
-    negatives, positives = (rows.weight[rows.y == label].sum() for label in (0, 1))
+    rows = fold.train
+    negatives, positives = (rows.weight[rows.positive == label].sum() for label in (False, True))
     return float(max(negatives / max(positives, TINY), 1.0) ** limit)
 
 
-def _choose(case: Case, recipe: Recipe) -> Choice | Trained:
-    """What rows left out ask for; after Ctrl-C, the networks under the first alpha that were to judge them."""
+def _choose(fold: Fold, seed: int, recipe: Recipe) -> Choice | Trained:
+    """What rows left out ask for; after Ctrl-C, the networks that were to judge them.
+
+    Those under the first alpha.
+    """
     alphas = tuning.ALPHAS if recipe.alpha == "auto" else (float(recipe.alpha),)
-    trials = tuning.trials(case.rows.train, case.seed)
+    trials = tuning.trials(fold, seed)
     n = len(trials)
     if n == 0:
         return UNTRIED
-    folds, seeds = (
-        [(trial.train, case.costs) for trial in trials],
-        [[case.seed, k, 0] for k in range(n)],
-    )
-    stack = _stack(folds, [*range(n)] * len(alphas), seeds * len(alphas), recipe)
-    settings = replace(
-        recipe.settings, epochs=max(1, recipe.settings.epochs // 2), selection="last"
-    )
+    seen = [replace(trial, held_out=None) for trial in trials]
+    seeds = [[seed, k, 0] for k in range(n)]
+    stack = _stack(seen, [*range(n)] * len(alphas), seeds * len(alphas), recipe)
+    epochs = max(1, recipe.settings.epochs // 2)
+    settings = replace(recipe.settings, epochs=epochs, selection="last")
     trained = _run(replace(stack, alpha=np.repeat(alphas, n)), settings, recipe, "trials")
     if trained.interrupted:
-        return trained.take(slice(min(n, recipe.n_networks)))
-    rows = [trial.left_out for trial in trials]
-    starts = range(0, n * len(alphas), n)
-    judged = [
-        np.concatenate([_judged(of, trained, start + k, recipe) for k, of in enumerate(rows)])
-        for start in starts
-    ]
-    slopes = [
-        mean_slope(trained.slope[start : start + n]) if recipe.has_slope else 1.0
-        for start in starts
-    ]
-    y, weight = (np.concatenate([getattr(of, name) for of in rows]) for name in ("y", "weight"))
-    return tuning.choice(alphas, judged, slopes, y, weight)
+        return trained.take(slice(min(n, recipe.n_estimators)))
+    left_out = [trial.held_out for trial in trials if trial.held_out is not None]
+    judged, slopes = [], []
+    for start in range(0, n * len(alphas), n):
+        under = trained.take(slice(start, start + n))
+        judged.append(_judged(left_out, under, fold.view, recipe))
+        slopes.append(mean_slope(under.slope) if recipe.has_slope else 1.0)
+    positive = np.concatenate([rows.positive for rows in left_out])
+    weight = np.concatenate([rows.weight for rows in left_out])
+    return tuning.choice(alphas, judged, slopes, positive, weight)
 
 
-def _judged(rows: Fold, trained: Trained, k: int, recipe: Recipe) -> np.ndarray:
-    """g of the k-th network alone."""
-    x = predict_logits(trained.parameters[k : k + 1], recipe.architecture, rows.X, rows.view)[0]
-    return (
-        np.asarray(rebalanced_logit(x, trained.slope[k].astype(x.dtype), xp=np))
-        if recipe.settings.astra
-        else x
-    )
+def _judged(left_out: list[Rows], trained: Trained, view: View, recipe: Recipe) -> np.ndarray:
+    """g of each network for the rows that it was trained without, one after the other."""
+    found = []
+    for k, rows in enumerate(left_out):
+        x = predict_logits(trained.parameters[k : k + 1], recipe.architecture, rows.X, view)[0]
+        b = trained.slope[k].astype(x.dtype)
+        found.append(rebalanced_logit(x, b, xp=np) if recipe.settings.astra else x)
+    return np.concatenate(found)
 
 
 def _run(stack: Stack, settings: Settings, recipe: Recipe, label: str = "epoch") -> Trained:
@@ -206,7 +206,10 @@ def _run(stack: Stack, settings: Settings, recipe: Recipe, label: str = "epoch")
 
 
 def threads(n_jobs: int | None) -> int:
-    """How many threads n_jobs means here. joblib's own answer is about processes, and warns where there may be none."""
+    """How many threads n_jobs means here.
+
+    joblib's own answer is about processes, and warns where there may be none.
+    """
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; None or -1 takes all cores")
     if n_jobs is None:
@@ -214,27 +217,28 @@ def threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
 
 
-def _fitted(trained: Trained, choice: Choice | None, recipe: Recipe) -> Fitted:
+def _fitted(trained: Trained, fold: Fold, choice: Choice | None, recipe: Recipe) -> Fitted:
     """choice: None where the networks are of trials."""
-    # After Ctrl-C, networks that had not begun are left out; without it, those that L-BFGS could not better stay as they began.
+    # After Ctrl-C, networks that had not begun are left out; without it, those that L-BFGS could
+    # not better stay as they began.
     kept = (trained.n_epochs > 0) | (not trained.interrupted)
-    coefs, chosen = trained.parameters[kept], choice or UNTRIED
+    slope = trained.slope if recipe.settings.astra else np.ones(len(kept), np.float32)
+    chosen = choice or UNTRIED
     return Fitted(
-        coefs,
-        trained.slope[kept] if recipe.settings.astra else np.ones(len(coefs), np.float32),
-        int(trained.n_epochs.max()),
-        _mean([history for history in trained.history if history]),
-        None if choice is None else [state._asdict() for state in trained.states],
-        chosen,
-        recipe.settled(chosen),
-        trained.interrupted,
+        networks=Networks(recipe.architecture, trained.parameters[kept], slope[kept], fold.view),
+        n_iter=int(trained.n_epochs.max()),
+        history=_mean([history for history in trained.history if history]),
+        states=None if choice is None else [state._asdict() for state in trained.states],
+        chosen=chosen,
+        settled=recipe.settled(chosen),
+        interrupted=trained.interrupted,
     )
 
 
 def _mean(histories: list[History]) -> History:
     """As far as the shortest goes."""
     length = min((len(history["epoch"]) for history in histories), default=0)
+    names = histories[0] if histories else ()
     return {
-        name: np.mean([history[name][:length] for history in histories], axis=0)
-        for name in (histories[0] if histories else ())
+        name: np.mean([history[name][:length] for history in histories], axis=0) for name in names
     }

@@ -1,8 +1,9 @@
-"""What trained networks say of rows together, in NumPy alone: predicting needs no JAX."""
+"""What trained networks say of rows together. NumPy alone: predicting needs no JAX."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
@@ -13,19 +14,29 @@ from astralearn.engine.network import BLOCK, Architecture, predict_logits
 from astralearn.engine.view import View
 
 
-def averaged(
-    X: np.ndarray, coefs: np.ndarray, hidden: tuple[int, ...], slopes: np.ndarray, view: View
-) -> np.ndarray:
-    """g at the networks' mean logit and mean slope, (rows,): the minority above 0. coefs: (K, P). slopes: (K,)."""
-    architecture = Architecture(view.n_inputs, hidden)
-    b = np.asarray(mean_slope(slopes), X.dtype)
-    g = np.empty(len(X), X.dtype)
-    for start in range(
-        0, len(X), BLOCK
-    ):  # the warp's temporaries, for all rows at once, would outweigh the rows
-        x = predict_logits(coefs, architecture, X[start : start + BLOCK], view)
-        g[start : start + BLOCK] = rebalanced_logit(x.mean(axis=0), b, xp=np)
-    return g
+@dataclass(frozen=True)
+class Networks:
+    """Trained networks, and how they see a row.
+
+    parameters: (K, P).
+    slope: (K,).
+    """
+
+    architecture: Architecture
+    parameters: np.ndarray
+    slope: np.ndarray
+    view: View
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """g at the networks' mean logit and mean slope, (rows,): higher for the minority."""
+        b = np.asarray(mean_slope(self.slope), X.dtype)
+        g = np.empty(len(X), X.dtype)
+        # The warp's temporaries, for all rows at once, would outweigh the rows.
+        for start in range(0, len(X), BLOCK):
+            block = slice(start, start + BLOCK)
+            x = predict_logits(self.parameters, self.architecture, X[block], self.view)
+            g[block] = rebalanced_logit(x.mean(axis=0), b, xp=np)
+        return g
 
 
 def mean_slope(slopes: np.ndarray) -> float:
@@ -37,17 +48,18 @@ def mean_slope(slopes: np.ndarray) -> float:
     return float(np.exp(np.mean(np.log(slopes))))
 
 
-def prior_shift(g: np.ndarray, weight: np.ndarray, prior: float) -> float:
-    """The c for which the weighted mean of σ(g − c), which falls as c rises, is the prior, in (0, 1)."""
+def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:
+    """The c for which the weighted mean of σ(score − c), which falls as c rises, is the prior.
+
+    prior: in (0, 1).
+    """
 
     def excess(c: float) -> float:
         return float(np.average(sigmoid(g - c, np), weights=weight)) - prior
 
-    g = g.astype(np.float64)
-    prior = min(
-        max(prior, TINY), float(np.nextafter(1.0, 0.0))
-    )  # where one class outweighs the other beyond rounding
-    reach = (
-        50.0 - math.log(prior) + 1e-9 * float(np.abs(g).max())
-    )  # σ(−reach) is below any prior, also where rounding swallows 50
+    g = scores.astype(np.float64)
+    # One class may outweigh the other beyond rounding.
+    prior = min(max(prior, TINY), float(np.nextafter(1.0, 0.0)))
+    # σ(−reach) is below any prior, also where rounding swallows 50.
+    reach = 50.0 - math.log(prior) + 1e-9 * float(np.abs(g).max())
     return float(brentq(excess, float(g.min()) - reach, float(g.max()) + reach, maxiter=1_000))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from astralearn.engine import training
 
 
 @contextlib.contextmanager
-def bar(verbose: int, epochs: int, label: str = "epoch") -> Iterator[Callable[[Any], None] | None]:
-    """Yields what the engine calls after each segment, or None where nobody watches."""
+def bar(
+    verbose: int, epochs: int, label: str = "epoch"
+) -> Iterator[Callable[[training.Progress], None] | None]:
+    """What the engine calls after each segment, or None where nobody watches."""
     if not verbose:
         yield None
         return
@@ -25,32 +30,20 @@ def bar(verbose: int, epochs: int, label: str = "epoch") -> Iterator[Callable[[A
         TextColumn(label),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn(
-            "loss {task.fields[loss]:.4f}  FNR {task.fields[fnr]:.3f}  e-ratio {task.fields[e_ratio]:.3g}  τ {task.fields[tau]:.3f}"
-        ),
+        TextColumn("{task.fields[seen]}"),
         TimeRemainingColumn(),
     )
     done: dict[int, int] = {}
     with Progress(*columns) as display:
-        task = display.add_task(
-            "fit",
-            total=epochs,
-            loss=float("nan"),
-            fnr=float("nan"),
-            e_ratio=float("nan"),
-            tau=float("nan"),
-        )
+        task = display.add_task("fit", total=epochs, seen="")
 
-        def show(p: Any) -> None:
+        def show(p: training.Progress) -> None:
             done[p.group] = p.epoch
-            mean = sum(done.values()) / p.n_groups
             display.update(
                 task,
-                completed=round(mean),
-                loss=p.loss,
-                fnr=p.fnr,
-                e_ratio=p.e_ratio,
-                tau=p.threshold,
+                completed=round(sum(done.values()) / p.n_groups),
+                seen=f"loss {p.loss:.4f}  FNR {p.fnr:.3f}  e-ratio {p.e_ratio:.3g}  "
+                f"τ {p.threshold:.3f}",
             )
 
         yield show

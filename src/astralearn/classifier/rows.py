@@ -1,9 +1,8 @@
-"""From a user's rows to what the engine trains on: held out, merged, scaled, labelled 0 and 1."""
+"""From a user's rows to folds that networks train on: merged, held out, scaled. NumPy alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,114 +10,145 @@ from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
 from astralearn.engine.reproducible import cholesky, product
-from astralearn.engine.rows import Fold
+from astralearn.engine.rows import Costs, Fold, Rows
 from astralearn.engine.view import FAR, View
 
-MERGED_UP_TO = 100_000  # rows, of both classes or else of the rarer; sorting more to find equal ones costs more than it saves
+# Rows of both classes, or else of the rarer, that are sorted to find equal ones: sorting more
+# costs more than it saves.
+MERGED_UP_TO = 100_000
 LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
 LEAST_SPREAD = 1e-6  # of the distances, in multiples of their mean: less is rounding
 HUGE = 1e100  # features beyond it, or below its inverse, are squared in a unit of their own
-MOST_FEATURES = (
-    1_000  # with more, the majority's covariance costs more than the training and means little
-)
+# With more, the majority's covariance costs more than the training and means little.
+MOST_FEATURES = 1_000
 
 
-@dataclass(frozen=True)
-class Rows:
-    """X: (n, features). positive: whether each row is of the minority. weight: ≥ 0."""
+class ViewOptions(NamedTuple):
+    """What a view is asked for: the classifier's parameters of these names."""
 
-    X: np.ndarray
-    positive: np.ndarray
-    weight: np.ndarray
-
-    def take(self, rows: np.ndarray) -> Rows:
-        return Rows(self.X[rows], self.positive[rows], self.weight[rows])
-
-
-class Prepared(NamedTuple):
-    """What to train on, and what is held out, through the scaling of the training rows."""
-
-    train: Fold
-    held_out: Fold | None
+    standardize: bool
+    clip: float | None
+    distance: bool
 
 
 class Part(NamedTuple):
-    """Which rows to train on and which to hold out, by their indices. inverted: whether the other class is this part's minority."""
+    """The rows of one split among many.
+
+    train, held_out: their numbers; None where nothing is held out yet.
+    seed: of what is held out by `fraction` then.
+    inverted: whether the other class is this part's minority.
+    costs: of mistakes on its rows.
+    """
 
     train: np.ndarray
     held_out: np.ndarray | None
+    seed: int
     inverted: bool
+    costs: Costs
 
 
-def prepare(
-    train: Rows,
+def make_fold(
+    rows: Rows,
     held_out: Rows | None,
+    options: ViewOptions,
     *,
-    standardize: bool,
-    clip: float | None,
-    distance: bool,
+    fraction: float,
+    seed: int,
+    costs: Costs,
     view: View | None = None,
-) -> Prepared:
-    """view: one that networks know already; None: what the training rows ask for."""
-    train = merged(train)
-    view = view or view_of(train, standardize=standardize, clip=clip, distance=distance)
+) -> Fold:
+    """The fold of all rows, merged.
 
-    def fold(rows: Rows) -> Fold:
-        return Fold(rows.X, rows.positive, rows.weight, view)
+    held_out: given rows; None takes the fraction away from the others.
+    view: one that networks know already; None: what the training rows ask for.
+    """
+    rows = merged(rows)
+    if held_out is not None:
+        held_out = merged(held_out)
+    elif fraction > 0:
+        away = chosen_to_hold_out(rows, fraction, seed)
+        rows, held_out = rows.take(~away), rows.take(away)
+    return Fold(rows, view or view_of(rows, options), held_out, costs)
 
-    return Prepared(fold(train), None if held_out is None else fold(merged(held_out)))
 
+def make_folds(
+    rows: Rows, parts: Sequence[Part], options: ViewOptions, *, fraction: float
+) -> list[Fold]:
+    """What `make_fold` would make of each part's rows.
 
-def prepare_many(
-    rows: Rows, parts: Sequence[Part], *, standardize: bool, clip: float | None, distance: bool
-) -> list[Prepared]:
-    """What `prepare` would make of each part's rows, as weights over one matrix of distinct rows that all parts share."""
+    As weights over one matrix of distinct rows that all parts share.
+    """
     distinct, place = distinct_rows(rows)
-    labels = {False: distinct.positive, True: ~distinct.positive}
+    positive = {False: distinct.positive, True: ~distinct.positive}
 
-    def weights(part: np.ndarray) -> np.ndarray:
-        return np.bincount(place[part], rows.weight[part], minlength=len(distinct.X))
+    def weighed(part: Part, weight: np.ndarray) -> Rows:
+        return Rows(distinct.X, positive[part.inverted], weight)
 
-    prepared = []
+    def weight_of(numbers: np.ndarray) -> np.ndarray:
+        return np.bincount(place[numbers], rows.weight[numbers], minlength=len(distinct.X))
+
+    folds = []
     for part in parts:
-        y, weight = labels[part.inverted], weights(part.train)
-        view = view_of(
-            Rows(distinct.X, y, weight).take(weight > 0),
-            standardize=standardize,
-            clip=clip,
-            distance=distance,
-        )
-        held_out = (
-            None if part.held_out is None else Fold(distinct.X, y, weights(part.held_out), view)
-        )
-        prepared.append(Prepared(Fold(distinct.X, y, weight, view), held_out))
-    return prepared
+        train, held_out = weighed(part, weight_of(part.train)), None
+        if part.held_out is not None:
+            held_out = weighed(part, weight_of(part.held_out))
+        elif fraction > 0:
+            away = chosen_to_hold_out(train, fraction, part.seed)
+            held_out = weighed(part, np.where(away, train.weight, 0.0))
+            train = weighed(part, np.where(away, 0.0, train.weight))
+        view = view_of(train.take(train.weight > 0), options)
+        folds.append(Fold(train, view, held_out, part.costs))
+    return folds
 
 
-def hold_out(positive: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Which rows to hold out: the fraction of each class, but at least one row of each class on either side."""
-    n = int(positive.sum())
-    if n < 2:
-        raise ValueError(
-            f"validation_fraction={fraction} needs at least two rows of the minority class, one to train and one to validate on; "
-            f"found {n}. Set validation_fraction=0 to train on every row."
-        )
+def chosen_to_hold_out(rows: Rows, fraction: float, seed: int) -> np.ndarray:
+    """Which rows to hold out: the fraction of each class's distinct rows, (rows,).
+
+    At least one is held out and one is left. Copies stand on one side, also those that `merged`
+    leaves apart among many rows.
+    """
     rng = np.random.default_rng(seed)
-    away = np.zeros(len(positive), bool)
-    for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
-        away[
-            rng.permutation(members)[
-                : min(len(members) - 1, max(1, round(fraction * len(members))))
-            ]
-        ] = True
+    away = np.zeros(len(rows.positive), bool)
+    for positive in (True, False):
+        members = rows.of_class(positive)
+        if len(rows.X) > MERGED_UP_TO:
+            _, kind = np.unique(_fingerprints(rows.X, members), return_inverse=True)
+        else:
+            kind = np.arange(len(members))
+        n_kinds = int(kind.max()) + 1
+        if positive and n_kinds < 2:
+            raise ValueError(
+                f"validation_fraction={fraction} needs at least two distinct rows of the minority "
+                f"class, one to train and one to validate on; found {n_kinds}. Set "
+                "validation_fraction=0 to train on every row."
+            )
+        n = min(n_kinds - 1, max(1, round(fraction * n_kinds)))
+        is_away = np.zeros(n_kinds, bool)
+        is_away[rng.permutation(n_kinds)[:n]] = True
+        away[members[is_away[kind]]] = True
     return away
 
 
-def merged(rows: Rows) -> Rows:
-    """Equal rows of one class as one row with their weights added, in a fixed order; rows without weight left out.
+def _fingerprints(X: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """64 bits for each of these rows, the same for equal rows and hardly for others."""
+    factors = np.random.default_rng(0).integers(1 << 63, size=X.shape[1], dtype=np.uint64)
+    found = np.empty(len(members), np.uint64)
+    for start in range(0, len(members), BLOCK):
+        # Adding 0 makes −0 the 0 that it equals.
+        block = X[members[start : start + BLOCK]].astype(np.float64) + 0.0
+        bits = block.view(np.uint64)
+        bits = (bits ^ (bits >> np.uint64(32))) * (2 * factors + np.uint64(1))
+        found[start : start + BLOCK] = np.bitwise_xor.reduce(bits ^ (bits >> np.uint64(29)), axis=1)
+    return found
 
-    The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to, or the same rows in another order. Of
-    many rows, `distinct_rows` merges less. Which class is the rarer was settled before, by rows: there a weight is no repetition.
+
+def merged(rows: Rows) -> Rows:
+    """Equal rows of one class as one row with their weights added, in a fixed order.
+
+    The loss is the same, and so, to the bit, is what a weight of 2 and a row given twice lead to,
+    or the same rows in another order. Rows without weight are left out. Of many rows,
+    `distinct_rows` merges less. Which class is the rarer was settled before, by rows: there a
+    weight is no repetition.
     """
     return distinct_rows(rows if np.all(rows.weight > 0) else rows.take(rows.weight > 0))[0]
 
@@ -127,9 +157,8 @@ def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
     """The rows merged, and where each of them went; of many rows, only the rarer class's."""
     if len(rows.X) > MERGED_UP_TO:
         return _with_the_rarer_class_merged(rows)
-    distinct, place = np.unique(
-        np.column_stack([rows.positive, rows.X]), axis=0, return_inverse=True
-    )
+    labelled = np.column_stack([rows.positive, rows.X])
+    distinct, place = np.unique(labelled, axis=0, return_inverse=True)
     X = np.ascontiguousarray(distinct[:, 1:]).astype(rows.X.dtype)
     return Rows(X, distinct[:, 0] > 0, np.bincount(place.ravel(), rows.weight)), place.ravel()
 
@@ -137,7 +166,8 @@ def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
 def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
     """All weight of equal rows of the rarer class on the first of them; X is not copied.
 
-    Of a handful of positives no copy may be left out by a trial that trains on another. With many rows of both classes, as they are.
+    Of a handful of positives no copy may be left out by a trial that trains on another. With many
+    rows of both classes, as they are.
     """
     place = np.arange(len(rows.X))
     members = np.flatnonzero(rows.positive == (2 * rows.positive.sum() <= len(rows.X)))
@@ -150,39 +180,38 @@ def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
     return Rows(rows.X, rows.positive, np.bincount(place, rows.weight, minlength=len(place))), place
 
 
-def view_of(rows: Rows, *, standardize: bool, clip: float | None, distance: bool) -> View:
-    """How a network that trains on these rows sees them. clip: limit of scaled features."""
+def view_of(rows: Rows, options: ViewOptions) -> View:
+    """How a network that trains on these rows sees them."""
     n_features = rows.X.shape[1]
     view = View(np.zeros(n_features), np.ones(n_features))
-    if standardize:
-        view = View(*scaling(rows), limit=FAR if clip is None else min(clip, FAR))
-    return with_distance(view, rows) if distance and n_features <= MOST_FEATURES else view
+    if options.standardize:
+        view = scaled(rows, FAR if options.clip is None else min(options.clip, FAR))
+    return with_distance(view, rows) if options.distance and n_features <= MOST_FEATURES else view
 
 
-def scaling(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of each feature, in float64; its value and 1 for one that does not vary but by rounding."""
+def scaled(rows: Rows, limit: float) -> View:
+    """Weighted mean and standard deviation of each feature, in float64.
+
+    A feature that does not vary but by rounding has its value and 1.
+    """
     low, high = rows.X.min(axis=0).astype(np.float64), rows.X.max(axis=0).astype(np.float64)
     extent = np.maximum(np.abs(low), np.abs(high))
-    unit, total = (
-        np.where((extent > HUGE) | (extent < 1 / HUGE) & (extent > 0), extent, 1.0),
-        rows.weight.sum(),
-    )
+    is_extreme = (extent > HUGE) | (extent < 1 / HUGE) & (extent > 0)
+    unit, total = np.where(is_extreme, extent, 1.0), rows.weight.sum()
     mean = _weighted_sum(rows, lambda X: X / unit) / total
     variance = _weighted_sum(rows, lambda X: np.square(X / unit - mean)) / total
     scale = np.sqrt(variance) * unit
     varies = (high / 2 - low / 2 > 2 * np.finfo(rows.X.dtype).eps * extent) & (scale > 0)
-    return np.where(varies, mean * unit, low), np.where(varies, scale, 1.0)
+    return View(np.where(varies, mean * unit, low), np.where(varies, scale, 1.0), limit=limit)
 
 
 def with_distance(view: View, rows: Rows) -> View:
     """The view with the distance from the majority as one more input, scaled like the others.
 
-    The majority's covariance is drawn a little towards a multiple of the identity, by (features + 1)/(rows + features + 1), so that
-    it can be inverted whatever the rows are.
+    The majority's covariance is drawn a little towards a multiple of the identity, by
+    (features + 1)/(rows + features + 1), so that it can be inverted whatever the rows are.
     """
-    majority = Rows(
-        rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight)
-    )  # no copy of X
+    majority = Rows(rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight))
     total, p = majority.weight.sum(), view.n_inputs
     centre = _weighted_sum(majority, lambda X: view.inputs(X).T) / total
     covariance = np.zeros((p, p))
@@ -190,9 +219,8 @@ def with_distance(view: View, rows: Rows) -> View:
         u = view.inputs(X).T - centre
         covariance += product((weight[:, None] * u).T, u) / total
     shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
-    covariance = (1 - shrink) * covariance + shrink * max(
-        np.trace(covariance) / p, LEAST_VARIANCE
-    ) * np.eye(p)
+    typical = max(np.trace(covariance) / p, LEAST_VARIANCE)
+    covariance = (1 - shrink) * covariance + shrink * typical * np.eye(p)
     root = solve_triangular(cholesky(covariance), np.eye(p), lower=True).T
     seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root, view.limit)
 

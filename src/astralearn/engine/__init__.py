@@ -1,1 +1,5 @@
-"""Trains a stack of small networks at once: JAX and optax inside, NumPy in and out. `network` needs NumPy alone."""
+"""Trains a stack of small networks at once: NumPy in and out, JAX and optax inside.
+
+NumPy alone: `reproducible`, `view`, `rows`, `network`, `stack`, `fork`.
+JAX: `objective`, `epoch`, `lbfgs`, `training`.
+"""

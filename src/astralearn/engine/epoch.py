@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +21,7 @@ from astralearn.core.slope_rate import slope_rate
 from astralearn.engine.network import Architecture, for_own_inputs, for_shared_inputs, penalised
 from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out, loss_value
 from astralearn.engine.rows import Packed
+from astralearn.engine.stack import Settings, State
 
 Array = Any
 Pull = tuple[Array, Array]
@@ -31,55 +31,12 @@ LONG = 5_000  # epochs from which it pays to compile thoroughly
 MONITORED = ("fnr", "fpr", "g_mean", "mcc", "e_ratio")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to train; the defaults are the paper's. Everything below the line may change without compiling anew."""
-
-    loss: str = "gmn"
-    astra: bool = True
-    selection: str = "last"  # or "fnr", "g_mean", "mcc": the epoch with the best soft score on the validation rows
-    sam: str = "off"  # or "all", "positives": whose loss the weights are perturbed to raise
-    solver: str = "adam"  # or "lbfgs", for which an epoch is an iteration; without selection and sharpness-aware steps
-    # ---
-    epochs: int = 10_000
-    learning_rate: float = 0.001
-    slope_rate_min: float = 0.01
-    slope_rate_max: float = 0.5
-    burn_in: int = 1_000  # epochs before selection begins
-    sam_radius: float = 0.0
-    positive_share: float = 0.5  # of the cost of one mistake on each class
-    records: int | None = (
-        None  # epochs kept in the history, about; None: the first, and 200 or every tenth
-    )
-    time_limit: float = float(
-        "inf"
-    )  # seconds; training stops after the segment in which they run out, the first at the earliest
-
-
-class State(NamedTuple):
-    """Where training stands; `train` resumes from it to the bit. Leading axis: networks."""
-
-    parameters: Array
-    raw_slope: Array
-    rate: Array
-    mean: Array  # Adam's two moments, (K, P + 1): the parameters and the raw slope
-    square: Array
-    epoch: Array
-    best_parameters: Array
-    best_raw_slope: Array
-    best_score: Array
-    best_epoch: Array
-
-
-class Own(NamedTuple):
-    """What differs between networks, (K,): L2 on the weights, shared out over the rows (see `penalty`), and the highest raw slope."""
-
-    alpha: Array
-    raw_slope_max: Array
-
-
 class Hyperparameters(NamedTuple):
-    """The numbers of Settings that the loop needs, as arrays, and the networks' own: changing them compiles nothing."""
+    """The numbers that the loop needs, as arrays: changing them compiles nothing.
+
+    alpha: L2 on the weights of each network, shared out over the rows (see `penalty`), (K,).
+    raw_slope_max: the highest raw slope of each network, (K,).
+    """
 
     learning_rate: Array
     slope_rate_min: Array
@@ -87,15 +44,17 @@ class Hyperparameters(NamedTuple):
     burn_in: Array
     sam_radius: Array
     positive_share: Array
-    own: Own
+    alpha: Array
+    raw_slope_max: Array
 
 
-def hyperparameters(settings: Settings, own: Own) -> Hyperparameters:
-    numbers = {
-        name: np.asarray(getattr(settings, name), own.alpha.dtype)
-        for name in Hyperparameters._fields[:-1]
-    }
-    return Hyperparameters(**numbers, own=own)
+def hyperparameters(
+    settings: Settings, *, alpha: np.ndarray, raw_slope_max: np.ndarray
+) -> Hyperparameters:
+    """Those of the settings, and the networks' own."""
+    of_all = set(Hyperparameters._fields) - {"alpha", "raw_slope_max"}
+    numbers = {name: np.asarray(getattr(settings, name), alpha.dtype) for name in of_all}
+    return Hyperparameters(**numbers, alpha=alpha, raw_slope_max=raw_slope_max)
 
 
 class Static(NamedTuple):
@@ -240,7 +199,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
     gradient = (
         by_negatives[0]
         + by_positives[0]
-        + penalty(*both, hyper.own.alpha)[:, None] * penalised(architecture) * state.parameters
+        + penalty(*both, hyper.alpha)[:, None] * penalised(architecture) * state.parameters
     )
     slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(
         state.raw_slope, xp=jnp
@@ -267,7 +226,7 @@ def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) ->
     updates, moments = optax.scale_by_adam(eps=1e-7).update(both_gradients, moments)
     next_state = State(
         parameters=state.parameters - hyper.learning_rate * updates[:, :-1],
-        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.own.raw_slope_max)
+        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.raw_slope_max)
         if astra
         else state.raw_slope,
         rate=seen.rate,

@@ -1,7 +1,8 @@
-"""Products and Cholesky factors that are the same to the bit however many threads the linear algebra library has.
+"""Linear algebra that is the same to the bit however many threads it has.
 
-OpenBLAS, which comes with NumPy, splits large products among its threads, and how it splits them decides how sums are rounded. joblib's
-workers have fewer threads than their parent. Below SINGLE multiplications a product stays on one thread.
+OpenBLAS, which comes with NumPy, splits large products among its threads, and how it splits them
+decides how sums are rounded. joblib's workers have fewer threads than their parent. Below SINGLE
+multiplications a product stays on one thread.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 SINGLE = 1 << 18
-PANEL = 64  # columns that a Cholesky factor grows by; LAPACK takes such a block on one thread
+PANEL = 64  # columns a Cholesky factor grows by; LAPACK takes such a block on one thread
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

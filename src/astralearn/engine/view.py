@@ -1,4 +1,4 @@
-"""How a network sees a row: its features scaled and, as one more input, how far the row lies from the majority."""
+"""How a network sees a row: features scaled, and its distance from the majority. NumPy alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import numpy as np
 
 from astralearn.engine.reproducible import product
 
-FAR = 1e9  # standard deviations; no input lies beyond them, so that no finite row overflows on its way through a network
+# Standard deviations. No input lies beyond them, so that no finite row overflows in a network.
+FAR = 1e9
 
 
 class View(NamedTuple):
-    """Scaling of every input, and the majority's centre and spread where the distance from it is an input too.
+    """Scaling of every input and, where the distance is one, the majority's shape.
 
-    mean, scale: (inputs,). centre: (features,), the majority's mean of the scaled features u. root: (features, features) with
-    root·rootᵀ = Σ⁻¹, Σ the majority's covariance of u. The last input is then the Mahalanobis distance ‖rootᵀ(u − centre)‖, scaled.
+    The last input is then the Mahalanobis distance ‖rootᵀ(u − centre)‖, scaled.
+
+    mean, scale: (inputs,).
+    centre: (features,), the majority's mean of the scaled features u.
+    root: (features, features) with root·rootᵀ = Σ⁻¹, Σ the majority's covariance of u.
     limit: what lies outside ±limit in u is taken there, also for the distance.
     """
 
@@ -39,7 +43,10 @@ class View(NamedTuple):
         return np.concatenate([u.T, distance[None]]).astype(X.dtype)
 
     def distance(self, u: np.ndarray) -> np.ndarray:
-        """The Mahalanobis distance of scaled rows u (rows, features) from the majority, (rows,)."""
+        """The Mahalanobis distance of scaled rows from the majority, (rows,).
+
+        u: (rows, features).
+        """
         assert self.root is not None
         return np.asarray(np.sqrt(np.sum(np.square(product(u - self.centre, self.root)), axis=1)))
 
