@@ -106,9 +106,9 @@ def test_pulls_against_mpmath(space, kind, dtype):
         got = kernel(ax, of_slope(ab, xp=xp), xp=xp, **options)
     scales = {name: np.abs(values) for name, values in truth._asdict().items()}
     scales["log_right"] = 1 + scales["log_right"]
-    scales["db"] = scales["wrong"] * (np.abs(x) * (1 + np.abs(b * x)) + (2 + np.log(b)) / b)
     if kind == "negatives":
         scales["wrong"] = 1.0
+    scales["db"] = scales["wrong"] * (np.abs(x) * (1 + np.abs(b * x)) + (2 + np.log(b)) / b)
     for name, values in got._asdict().items():
         if name == "steepness" and kind == "negatives":
             assert values is None
