@@ -297,3 +297,12 @@ def test_a_column_that_counts_the_rows_is_named():
         len(problem_from_frame(frame, "t", name="p").notes) == 2
     )  # and that both values occur equally often
     assert note not in problem_from_frame(frame[:50], "t", name="p").notes
+
+
+def test_two_spellings_of_one_label_are_shown():
+    frame = pd.DataFrame({"x": range(6), "t": ["no", "no", "no", "yes", "Yes", "y"]})
+    for positive in (None, "yes"):
+        with pytest.raises(
+            NotTwoClassesError, match="'yes', 'Yes', 'y', which look like spellings"
+        ):
+            problem_from_frame(frame, "t", name="t", positive=positive)

@@ -32,7 +32,7 @@ from astralearn.classifier.rows import Part, ViewOptions, make_fold, make_folds
 from astralearn.classifier.tuning import Choice
 from astralearn.core import LOSSES, threshold
 from astralearn.core.curve import LEAST_THRESHOLD
-from astralearn.core.elementary import sigmoid
+from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import Costs, Fold, Rows
 from astralearn.engine.stack import Settings
@@ -416,7 +416,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
         With the c for which its mean over the training rows is the minority's share of them.
         """
-        return sigmoid(self._scores(X) - self.prior_shift_, np)
+        return self.score_and_risk(X)[1]
+
+    def score_and_risk(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """How far each row is on the minority's side of the decision, and its risk.
+
+        Both, (rows,) each, for the price of one.
+        """
+        scores = self._scores(X)
+        return scores - self.margin_, sigmoid(scores - self.prior_shift_, np)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

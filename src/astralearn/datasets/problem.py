@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
 from astralearn.tabular.columns import LARGEST, typed
+from astralearn.tabular.suspects import check_spelling
 
 RowNumbers = NDArray[np.intp]
 EXACT = 2.0**53  # up to here a float holds every integer
@@ -98,29 +99,9 @@ def problem_from_frame(
     name: of the problem.
     positive: the value, itself or as text, that is positive against all others.
     """
-    frame, target = frame.rename(columns=str), str(target)
-    if not frame.columns.is_unique:
-        second = frame.columns[frame.columns.duplicated()][0]
-        raise UnreadableError(f"there is a second column {second!r}: rename one of the two")
-    if target not in frame.columns:
-        raise MissingColumnError(f"no column {target!r}; there are {listed_columns(frame)}")
-    known = frame[target].notna()
-    frame, missing = frame[known], int((~known).sum())
-    notes = []
-    if missing:
-        notes.append(
-            f"{missing} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"
-        )
-        if _has_long_integers_as_floats(frame[target]):
-            raise UnreadableError(
-                f"{target!r} has integers too long to be told apart beside missing values, where "
-                f"they are floats: leave the rows without {target!r} out of the file"
-            )
-    # As objects, since a category that never occurs is no class.
-    labels = frame[target].astype(object).map(_as_text)
-    minority = _minority(labels, target, positive, notes)
+    frame, labels, minority, notes = labelled(frame, target, positive=positive)
     others = sorted(set(labels) - {minority})
-    features = frame.drop(columns=target)
+    features = frame.drop(columns=str(target))
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
     features = features.apply(typed)
@@ -147,6 +128,47 @@ def problem_from_frame(
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
     )
+
+
+class Labelled(NamedTuple):
+    """The rows of a table that have a label.
+
+    frame: those rows, column names as texts.
+    labels: as texts, one for each row.
+    minority: the label that is positive.
+    notes: what was left out or assumed.
+    """
+
+    frame: pd.DataFrame
+    labels: pd.Series
+    minority: str
+    notes: list[str]
+
+
+def labelled(frame: pd.DataFrame, target: str, *, positive: object = None) -> Labelled:
+    """The rows with a label, and which label is positive, as in `problem_from_frame`."""
+    frame, target = frame.rename(columns=str), str(target)
+    if not frame.columns.is_unique:
+        second = frame.columns[frame.columns.duplicated()][0]
+        raise UnreadableError(f"there is a second column {second!r}: rename one of the two")
+    if target not in frame.columns:
+        raise MissingColumnError(f"no column {target!r}; there are {listed_columns(frame)}")
+    known = frame[target].notna()
+    frame, missing = frame[known], int((~known).sum())
+    notes = []
+    if missing:
+        notes.append(
+            f"{missing} rows without {target!r} (empty, or in a CSV NA, None, null …) were left out"
+        )
+        if _has_long_integers_as_floats(frame[target]):
+            raise UnreadableError(
+                f"{target!r} has integers too long to be told apart beside missing values, where "
+                f"they are floats: leave the rows without {target!r} out of the file"
+            )
+    # As objects, since a category that never occurs is no class.
+    labels = frame[target].astype(object).map(_as_text)
+    minority = _minority(labels, target, positive, notes)
+    return Labelled(frame, labels, minority, notes)
 
 
 def listed_columns(frame: pd.DataFrame) -> str:
@@ -179,6 +201,10 @@ def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]
         raise NotTwoClassesError(
             f"{target!r} has only one value, {values}: two classes are needed to compare methods"
         )
+    try:
+        check_spelling(counts.index, target)
+    except ValueError as error:
+        raise NotTwoClassesError(str(error)) from None
     if positive is not None:
         found = [text for text in _spellings(positive) if text in counts.index]
         if not found:

@@ -57,6 +57,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
     typical_ : (encoded columns,), what is typical of the majority.
     n_rows_, n_positives_ : of the training table.
     target_ : str or None, the name that y came with.
+    data_ : str or None, the name of the table, where `astralearn.fit_score` read it.
 
     Examples
     --------
@@ -147,6 +148,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         self.typical_ = typical_row(self.encoder_, encoded[~is_positive])
         self.n_rows_, self.n_positives_ = len(y), int(is_positive.sum())
         self.target_ = None if target is None else str(target)
+        self.data_: str | None = None
         return self
 
     def said_of_columns(self, left_out: Sequence[str]) -> list[str]:
@@ -182,6 +184,11 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         """How far encoded rows are on the minority's side of the decision, (rows,)."""
         score = np.asarray(self.classifier_.decision_function(encoded))
         return score if self._two_classes().positive else -score
+
+    def score_and_risk(self, encoded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`minority_score` and `predict_risk` of encoded rows, for the price of one."""
+        score, risk = self.classifier_.score_and_risk(encoded)
+        return np.asarray(score), np.asarray(risk)
 
     def explain(self, X: Any, most: int = 3) -> list[str]:
         """The features that speak most for each row being of the minority, in words, (rows,).

@@ -180,10 +180,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             blocks.append(self.imputer_.transform(self._numbers(frame, values)))
         words = self._named_by_kind(WORD)
         if words:
-            with warnings.catch_warnings():
-                # A category that is new has no column where none is rare; that is what is meant.
-                warnings.filterwarnings("ignore", "Found unknown categories", UserWarning)
-                blocks.append(self.one_hot_.transform(_objects(values, words)))
+            blocks.append(self.one_hot_.transform(_objects(values, words)))
         blocks += [self._commonness(name, values[name])[:, None] for name in self.counts_]
         return Encoded(np.concatenate(blocks, axis=1), bad)
 

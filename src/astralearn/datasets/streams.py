@@ -1,0 +1,207 @@
+"""Tables that are read and written a block of rows at a time, whatever their size."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from astralearn.datasets.errors import MissingFileError, UnreadableError
+from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
+
+PARQUET = ".parquet"
+
+
+class RowStream(Protocol):
+    """A table in blocks, as values to compute with or as what stands in the file.
+
+    form: of a text file; None elsewhere.
+    """
+
+    form: TextForm | None
+
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+
+    def frames(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Blocks of some columns; those among `texts` are never read as numbers."""
+
+    def originals(self) -> Iterator[Any]:
+        """The same blocks with every column as it stands: an Arrow table, or a frame of texts."""
+
+
+def row_stream(
+    path: str | Path, *, rows: int, separator: str | None = None, encoding: str | None = None
+) -> RowStream:
+    """The table in blocks of so many rows.
+
+    path: CSV (also .gz, .tsv) or Parquet.
+    rows: of a block.
+    separator, encoding: of a text file; None to find them.
+
+    MissingFileError, UnreadableError: where it is not there, or of another kind.
+    """
+    path = Path(path)
+    if not os.path.isfile(path):
+        raise MissingFileError(f"no such file: {path}")
+    name = path.name.lower()
+    if name.endswith(PARQUET):
+        return _ParquetStream(path, rows)
+    if name.endswith(TEXT_ENDINGS):
+        return _TextStream(path, rows, text_form(path, separator=separator, encoding=encoding))
+    raise UnreadableError(
+        f"{path}: unknown ending; rows are scored from {', '.join((*TEXT_ENDINGS, PARQUET))}"
+    )
+
+
+class _TextStream:
+    def __init__(self, path: Path, rows: int, form: TextForm) -> None:
+        self.path, self.rows = path, rows
+        self.form: TextForm | None = form
+        self.options = form.options()
+
+    def columns(self) -> list[str]:
+        return [str(name) for name in self._read(nrows=0, dtype=str).columns]
+
+    def frames(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pd.DataFrame]:
+        kinds = dict.fromkeys(texts, str)
+        yield from self._read(chunksize=self.rows, usecols=list(columns), dtype=kinds)
+
+    def originals(self) -> Iterator[pd.DataFrame]:
+        yield from self._read(chunksize=self.rows, dtype=str, keep_default_na=False)
+
+    def _read(self, **options: Any) -> Any:
+        return pd.read_csv(
+            self.path,
+            index_col=False,
+            skipinitialspace=True,
+            low_memory=False,
+            **self.options,
+            **options,
+        )
+
+
+class _ParquetStream:
+    form: TextForm | None = None
+
+    def __init__(self, path: Path, rows: int) -> None:
+        try:
+            from pyarrow.parquet import ParquetFile
+        except ImportError as error:
+            raise UnreadableError(
+                f"{path}: reading Parquet needs pyarrow: pip install 'astralearn[parquet]'"
+            ) from error
+        self.rows = rows
+        try:
+            # Buffered ahead, the whole file would be in memory.
+            self.file = ParquetFile(path, pre_buffer=False)
+        except Exception as error:
+            raise UnreadableError(f"{path} cannot be read: {error}") from error
+
+    def columns(self) -> list[str]:
+        return list(self.file.schema_arrow.names)
+
+    def frames(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pd.DataFrame]:  # noqa: ARG002
+        for batch in self.file.iter_batches(batch_size=self.rows, columns=list(columns)):
+            yield batch.to_pandas()
+
+    def originals(self) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in self.file.iter_batches(batch_size=self.rows):
+            yield pyarrow.Table.from_batches([batch])
+
+
+class RowWriter:
+    """A table written block by block, which appears under its name when it is whole.
+
+    Used in a `with`: an error inside leaves the old file, or none.
+
+    path: CSV (also .gz, .tsv) or Parquet, by its ending.
+    form: of a text file that is written.
+    """
+
+    def __init__(self, path: str | Path, form: TextForm | None = None) -> None:
+        self.path = Path(path)
+        name = self.path.name.lower()
+        self.is_parquet = name.endswith(PARQUET)
+        if not self.is_parquet and not name.endswith(TEXT_ENDINGS):
+            raise ValueError(
+                f"{path}: unknown ending; rows are written to {', '.join((*TEXT_ENDINGS, PARQUET))}"
+            )
+        usual = TextForm("\t") if ".tsv" in name else TextForm()
+        self.form = usual if form is None else form
+        self.has_header = False
+        self.writer: Any = None
+
+    def __enter__(self) -> RowWriter:
+        handle, self.beside = tempfile.mkstemp(
+            prefix=f".{self.path.name}.", dir=self.path.parent or "."
+        )
+        # mkstemp's files are the owner's alone; a result is as readable as any new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.fchmod(handle, 0o666 & ~umask)
+        self.raw: IO[bytes] = os.fdopen(handle, "wb")
+        is_compressed = self.path.name.lower().endswith(".gz")
+        self.file: Any = gzip.GzipFile(fileobj=self.raw, mode="wb") if is_compressed else self.raw
+        return self
+
+    def write(self, original: Any, added: dict[str, Any]) -> None:
+        """One more block.
+
+        original: what `RowStream.originals` gave.
+        added: {name: values (rows,)} of the columns to add; None or NaN for none.
+        """
+        if self.is_parquet:
+            self._write_arrow(original, added)
+        else:
+            self._write_text(original, added)
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if kind is None:
+                if self.writer is not None:
+                    self.writer.close()
+                if self.file is not self.raw:
+                    self.file.close()
+                self.raw.flush()
+                os.fsync(self.raw.fileno())
+                self.raw.close()
+                os.replace(self.beside, self.path)
+        finally:
+            self.raw.close()
+            if os.path.exists(self.beside):
+                os.unlink(self.beside)
+
+    def _write_text(self, original: Any, added: dict[str, Any]) -> None:
+        frame = original if isinstance(original, pd.DataFrame) else original.to_pandas()
+        frame = frame.assign(**{name: np.asarray(column) for name, column in added.items()})
+        frame.to_csv(
+            self.file,
+            index=False,
+            header=not self.has_header,
+            sep=self.form.separator,
+            decimal=self.form.decimal,
+        )
+        self.has_header = True
+
+    def _write_arrow(self, original: Any, added: dict[str, Any]) -> None:
+        import pyarrow
+        from pyarrow.parquet import ParquetWriter
+
+        table = original
+        if isinstance(original, pd.DataFrame):
+            table = pyarrow.Table.from_pandas(original, preserve_index=False)
+        for name, column in added.items():
+            values = pyarrow.array(column, from_pandas=True)
+            table = table.append_column(name, values)
+        if self.writer is None:
+            self.writer = ParquetWriter(self.file, table.schema)
+        self.writer.write_table(table.cast(self.writer.schema))

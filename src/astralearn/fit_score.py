@@ -1,0 +1,384 @@
+"""From a table to decisions: fit a model, score rows, suggest rows to label, show a model."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astralearn.datasets import read_table
+from astralearn.datasets.problem import labelled
+from astralearn.datasets.streams import RowStream, RowWriter, row_stream
+from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
+from astralearn.model_card import card
+from astralearn.model_file import load
+from astralearn.tabular import TabularASTraClassifier
+from astralearn.tabular.columns import NUMBER, listed
+
+ROWS_AT_ONCE = 1 << 15
+WORKERS = 2
+MOST_BAD_NAMED = 20
+EVERY = 5  # the place of a suggestion that is chosen for what its label tells
+ADDED = ("risk", "rank", "flag", "reasons")
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class FittedTable:
+    """A model that was learned from a table, and what was noticed on the way.
+
+    model: fitted.
+    notes: what was assumed of the file and done with its columns, a sentence each.
+    card: Markdown on the model.
+    """
+
+    model: TabularASTraClassifier
+    notes: list[str]
+    card: str
+
+
+class FlagRule(NamedTuple):
+    """Which rows are flagged; at most one rule, and by the model's own cut without any.
+
+    top: so many of the highest risk.
+    share: this share of all rows, those of the highest risk.
+    cost_miss, cost_alarm: what a missed positive and a false alarm cost; a row is flagged where
+        its risk times the one is at least the other's chance times its cost.
+    """
+
+    top: int | None = None
+    share: float | None = None
+    cost_miss: float | None = None
+    cost_alarm: float | None = None
+
+    def check(self) -> None:
+        """Refuse numbers out of range, and two rules at once."""
+        has_costs = self.cost_miss is not None or self.cost_alarm is not None
+        if sum([self.top is not None, self.share is not None, has_costs]) > 1:
+            raise ValueError("top, share and costs exclude each other: name one of them")
+        if self.top is not None and self.top < 0:
+            raise ValueError(f"top must be at least 0; found {self.top}")
+        if self.share is not None and not 0 <= self.share <= 1:
+            raise ValueError(f"share must lie between 0 and 1; found {self.share}")
+        if has_costs:
+            for name in ("cost_miss", "cost_alarm"):
+                if not (getattr(self, name) or 0) > 0:
+                    raise ValueError(f"{name} must be above 0; found {getattr(self, name)}")
+
+    def flagged(self, risk: np.ndarray, ranks: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
+        """Whether each row is flagged, (rows,). is_cut: by the model's own cut."""
+        if self.top is not None:
+            return ranks <= self.top
+        if self.share is not None:
+            return ranks <= round(self.share * np.isfinite(risk).sum())
+        if self.cost_miss is not None and self.cost_alarm is not None:
+            return risk * self.cost_miss >= (1 - risk) * self.cost_alarm
+        return is_cut
+
+
+@dataclass
+class ScoredTable:
+    """What came of scoring a table.
+
+    rows, flagged, bad: numbers of rows.
+    expected_positives: the sum of the risks.
+    notes: what was assumed of the file and its columns, and the bad rows, a sentence each.
+    """
+
+    rows: int = 0
+    flagged: int = 0
+    bad: int = 0
+    expected_positives: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """Rows to look at next.
+
+    rows: of the pool, in the order to look at them, with risk and reasons.
+    expected_positives: how many positives the pool is expected to hold.
+    """
+
+    rows: pd.DataFrame
+    expected_positives: float
+
+
+def fit_table(
+    data: str | Path | pd.DataFrame,
+    target: str,
+    *,
+    positive: object = None,
+    model: TabularASTraClassifier | None = None,
+    out: str | Path | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+) -> FittedTable:
+    """Learn from a table.
+
+    data: a file (CSV, Parquet, ARFF, Excel) or a frame.
+    target: the column to predict; the rarer of its two values is the positive one.
+    positive: the positive value where there are more than two.
+    model: with other settings than the default's; it is fitted.
+    out: where the model file goes; a card goes beside it, with the ending .md.
+    separator, encoding: of a text file; None to find them.
+    """
+    notes: list[str] = []
+    name: str | None
+    if isinstance(data, pd.DataFrame):
+        frame, name = data, None
+    else:
+        name = Path(data).name
+        frame = read_table(data, separator=separator, encoding=encoding)
+        if name.lower().endswith(TEXT_ENDINGS):
+            said = text_form(data, separator=separator, encoding=encoding).said()
+            notes += [said] if said else []
+    rows, labels, minority, said_of_labels = labelled(frame, target, positive=positive)
+    is_positive = (labels == minority).to_numpy()
+    if is_positive.sum() > (~is_positive).sum():
+        raise ValueError(
+            f"positive must be the rarer class of {target!r}; {minority!r} has "
+            f"{int(is_positive.sum())} of {len(labels)} rows"
+        )
+    others = sorted(set(labels) - {minority})
+    majority = others[0] if len(others) == 1 else f"not {minority}"
+    y = pd.Series(np.where(is_positive, minority, majority), name=str(target))
+    model = TabularASTraClassifier(random_state=0) if model is None else model
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows.drop(columns=str(target)), y)
+    notes += [*said_of_labels, *model.encoder_.described()]
+    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+    model.data_ = name
+    written = card(model)
+    if out is not None:
+        model.save(out)
+        Path(f"{out}.md").write_text(written, encoding="utf-8")
+    return FittedTable(model, notes, written)
+
+
+def score_table(
+    model: TabularASTraClassifier | str | Path,
+    data: str | Path,
+    out: str | Path,
+    *,
+    rule: FlagRule | None = None,
+    explain: bool = False,
+    progress: Progress | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+) -> ScoredTable:
+    """Score every row of a file, in bounded memory: some blocks of rows, and 40 bytes a row.
+
+    The result has the columns as they stand, and risk, rank (1 is the highest), flag and, where
+    asked for, the reasons of flagged rows. It is read twice, for ranks are known at the end. A
+    row with a value that cannot be read keeps its place with an empty risk, rank and flag.
+
+    model: fitted, or its file.
+    data: CSV (also .gz, .tsv) or Parquet.
+    out: where to, as CSV or Parquet; it appears when it is whole.
+    rule: which rows are flagged.
+    explain: whether to say why, of flagged rows.
+    progress: called with the number of rows read since the last call; every row is read twice.
+    separator, encoding: of a text file; None to find them.
+    """
+    rule = rule or FlagRule()
+    rule.check()
+    model = load(model) if isinstance(model, str | Path) else model
+    encoder = model.encoder_
+    # The previous row of a group may stand anywhere in the table.
+    at_once = ROWS_AT_ONCE if encoder.group is None else 1 << 40
+    stream = row_stream(data, rows=at_once, separator=separator, encoding=encoding)
+    writer = RowWriter(out, stream.form if str(out).lower().endswith(TEXT_ENDINGS) else None)
+    scored = ScoredTable(notes=_differences(model, stream))
+    told = progress or _silent
+    risk, is_cut = _all_risks(model, stream, scored, told)
+    ranks = _ranks(risk)
+    is_flagged = rule.flagged(risk, ranks, is_cut) & np.isfinite(risk)
+    scored.rows, scored.flagged = len(risk), int(is_flagged.sum())
+    scored.expected_positives = float(np.nansum(risk))
+    frames = _frames(model, stream) if explain else None
+    start = 0
+    with writer:
+        for original in stream.originals():
+            here = slice(start, start + len(original))
+            start = here.stop
+            is_known = np.isfinite(risk[here])
+            flags = is_flagged[here]
+            added = {
+                "risk": risk[here],
+                "rank": pd.array(np.where(is_known, ranks[here], 0), dtype="Int64"),
+                "flag": pd.array(flags.astype(int), dtype="Int64"),
+            }
+            added["rank"][~is_known] = pd.NA
+            added["flag"][~is_known] = pd.NA
+            if frames is not None:
+                reasons = np.full(len(original), None, dtype=object)
+                frame = next(frames)
+                if flags.any():
+                    reasons[flags] = model.explain(frame[flags])
+                added["reasons"] = pd.array(reasons, dtype="str")
+            writer.write(original, added)
+            told(len(original))
+    return scored
+
+
+def suggest(
+    model: TabularASTraClassifier | str | Path, pool: str | Path | pd.DataFrame, n: int = 50
+) -> Suggestions:
+    """Which unlabelled rows to look at next, and how many positives the pool may hold.
+
+    Four of five are those of the highest risk, which are the likeliest positives; every fifth is
+    the one nearest to the cut, whose label tells the model most.
+
+    model: fitted, or its file.
+    pool: a file or a frame, with the columns that were learned from.
+    n: how many rows.
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1; found {n}")
+    model = load(model) if isinstance(model, str | Path) else model
+    frame = pool if isinstance(pool, pd.DataFrame) else read_table(pool)
+    frame = frame[list(model.encoder_.kinds_)] if model.encoder_.group is None else frame
+    encoded = model.encoder_.encode(frame).numbers
+    score, risk = model.score_and_risk(encoded)
+    chosen = suggested_rows(score, n)
+    rows = frame.iloc[chosen].assign(risk=risk[chosen], reasons=model.explain(frame.iloc[chosen]))
+    return Suggestions(rows, float(risk.sum()))
+
+
+def suggested_rows(score: np.ndarray, n: int) -> np.ndarray:
+    """Numbers of the n rows to look at, in order: every fifth is the nearest to the cut.
+
+    score: (rows,), above 0 for the minority.
+
+    >>> suggested_rows(np.asarray([9.0, -9.0, 8.0, 0.1, 7.0, 6.0, 5.0]), 6).tolist()
+    [0, 2, 4, 5, 3, 6]
+    """
+    likeliest = iter(np.argsort(-score, kind="stable").tolist())
+    nearest = iter(np.argsort(np.abs(score), kind="stable").tolist())
+    chosen: dict[int, None] = {}
+    while len(chosen) < min(n, len(score)):
+        order = nearest if len(chosen) % EVERY == EVERY - 1 else likeliest
+        chosen[next(row for row in order if row not in chosen)] = None
+    return np.asarray(list(chosen), dtype=int)
+
+
+def show(model: TabularASTraClassifier | str | Path) -> str:
+    """What a model is, what it was trained on and what to expect of it, as Markdown.
+
+    model: fitted, or its file.
+    """
+    return card(load(model) if isinstance(model, str | Path) else model)
+
+
+def _differences(model: TabularASTraClassifier, stream: RowStream) -> list[str]:
+    """What is said before a row is scored; ValueError for a column that is missing."""
+    notes = [stream.form.said()] if stream.form is not None and stream.form.said() else []
+    names = stream.columns()
+    taken = [name for name in ADDED if name in names]
+    if taken:
+        raise ValueError(
+            f"the table has a column {taken[0]!r} already, which scoring adds: rename it"
+        )
+    encoder = model.encoder_
+    known = {*encoder.kinds_, *encoder.left_out_, model.target_}
+    missing = [name for name in encoder.kinds_ if name not in names]
+    if missing:
+        raise ValueError(f"the table has no column {listed(missing)}, which was learned from")
+    new = [name for name in names if name not in known]
+    if new:
+        notes.append(f"columns that were not learned from are kept and not used: {listed(new)}")
+    return notes
+
+
+def _frames(model: TabularASTraClassifier, stream: RowStream) -> Iterator[pd.DataFrame]:
+    kinds = model.encoder_.kinds_
+    group = [] if model.encoder_.group is None else [model.encoder_.group]
+    texts = [name for name, kind in kinds.items() if kind != NUMBER]
+    return stream.frames([*kinds, *group], [*texts, *group])
+
+
+def _all_risks(
+    model: TabularASTraClassifier, stream: RowStream, scored: ScoredTable, told: Progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """Risk, NaN for bad rows, and whether the model's cut flags it, of every row."""
+    risks, cuts, start = [], [], 0
+    for block in _in_parallel(lambda frame: _block(model, frame), _frames(model, stream)):
+        if start == 0:
+            _check_kinds(model, block)
+        for row, column, value in block.bad[: max(0, MOST_BAD_NAMED - scored.bad)]:
+            scored.notes.append(f"row {start + row} is not scored: {column!r} is {value!r}")
+        scored.bad += int(np.isnan(block.risk).sum())
+        risks.append(block.risk)
+        cuts.append(block.is_cut)
+        start += len(block.risk)
+        told(len(block.risk))
+    if not risks:
+        return np.empty(0), np.empty(0, dtype=bool)
+    return np.concatenate(risks), np.concatenate(cuts)
+
+
+class _Block(NamedTuple):
+    risk: np.ndarray
+    is_cut: np.ndarray
+    bad: list[tuple[int, str, object]]
+    wholly_bad: list[str]
+
+
+def _block(model: TabularASTraClassifier, frame: pd.DataFrame) -> _Block:
+    encoded = model.encoder_.encode(frame)
+    score, risk = model.score_and_risk(encoded.numbers)
+    bad = []
+    for name, is_bad in encoded.bad.items():
+        risk[is_bad] = np.nan
+        rows = np.flatnonzero(is_bad)[:MOST_BAD_NAMED]
+        bad += [(int(row), name, frame[name].iloc[row]) for row in rows]
+    wholly = [
+        name for name, is_bad in encoded.bad.items() if is_bad.sum() == frame[name].notna().sum()
+    ]
+    return _Block(risk, score >= 0, sorted(bad, key=lambda found: found[:2]), wholly)
+
+
+def _check_kinds(model: TabularASTraClassifier, first: _Block) -> None:
+    for name in first.wholly_bad:
+        value = next(value for _, column, value in first.bad if column == name)
+        raise ValueError(
+            f"column {name!r} was learned as {model.encoder_.kinds_[name]}s, and has none here: "
+            f"the first value is {value!r}"
+        )
+
+
+def _in_parallel(
+    work: Callable[[pd.DataFrame], _Block], frames: Iterator[pd.DataFrame]
+) -> Iterator[_Block]:
+    """The work on every block, in order, with a few blocks in memory at once."""
+    waiting: deque[Future[_Block]] = deque()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for frame in frames:
+            waiting.append(pool.submit(work, frame))
+            if len(waiting) > WORKERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _ranks(risk: np.ndarray) -> np.ndarray:
+    """1 for the highest risk; rows of equal risk in their order, bad ones last."""
+    # Half the memory, which counts where there are ten million rows.
+    kind = np.int32 if len(risk) < np.iinfo(np.int32).max else np.int64
+    ranks = np.empty(len(risk), dtype=kind)
+    ranks[np.argsort(-risk, kind="stable")] = np.arange(1, len(risk) + 1, dtype=kind)
+    return ranks
+
+
+def _silent(rows: int) -> None:
+    """The progress of a caller who asks for none."""

@@ -1,0 +1,68 @@
+"""A model card: what a model is, what it learned from, what to expect of it, in Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy
+import pandas
+import sklearn
+
+from astralearn import __version__
+
+if TYPE_CHECKING:
+    from astralearn.tabular import TabularASTraClassifier
+
+
+def card(model: TabularASTraClassifier) -> str:
+    """The card of a fitted model."""
+    source = f"`{model.data_}`, " if model.data_ else ""
+    share = model.n_positives_ / model.n_rows_
+    target = model.target_ or "y"
+    lines = [
+        f"# A model of `{target}`",
+        "",
+        f"Finds rows of class `{model.minority_class_}`, by `{type(model.classifier_).__name__}` of "
+        f"astralearn {__version__}.",
+        "",
+        "## Data",
+        "",
+        f"- {source}{model.n_rows_:,} rows, {model.n_positives_:,} of them positive ({share:.3%})",
+        f"- learned from {_columns(list(model.encoder_.kinds_))}",
+    ]
+    if model.encoder_.left_out_:
+        lines.append(f"- left out: {_columns(model.encoder_.left_out_)}")
+    lines += [f"- {sentence}" for sentence in model.encoder_.described()]
+    lines += ["", "## Decision and what to expect", "", *_expected(model)]
+    lines += [
+        "",
+        "## Limits",
+        "",
+        f"- {model.n_positives_} positives were seen: kinds of them that are not among these may "
+        "be missed.",
+        "- Risks are calibrated to the share of positives among the training rows. Where new rows "
+        "have another share, their order holds and their risks do not.",
+        "- Rows that differ from the training rows, by time or by source, are beyond what the "
+        "figures above tell.",
+        "",
+        "## Versions",
+        "",
+        f"astralearn {__version__}, scikit-learn {sklearn.__version__}, NumPy "
+        f"{numpy.__version__}, pandas {pandas.__version__}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _expected(model: TabularASTraClassifier) -> list[str]:
+    """What the classifier says of new rows, a line each."""
+    decision = getattr(model.classifier_, "decision", None)
+    said = [] if decision is None else [f"- decision: `{decision}`"]
+    expectations = getattr(model.classifier_, "expectations_", None)
+    if expectations is None:
+        return [*said, "- This classifier states no expectations of new rows."]
+    return [*said, *(f"- {line}" for line in str(expectations).splitlines() if line.strip())]
+
+
+def _columns(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

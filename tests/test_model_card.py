@@ -1,0 +1,19 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+
+from astralearn.model_card import card
+from astralearn.tabular import TabularASTraClassifier
+
+
+def test_a_card_of_a_frame_and_of_expectations():
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 200), "kind": ["a", "b"] * 100})
+    model = TabularASTraClassifier(LogisticRegression()).fit(frame, np.arange(200) > 189)
+    said = card(model)
+    assert said.startswith("# A model of `y`\n")
+    assert "- 200 rows, 10 of them positive (5.000%)\n- learned from `x`, `kind`\n" in said
+    assert "states no expectations" in said
+    model.classifier_ = SimpleNamespace(expectations_="recall 0.9\n", decision="mcc")
+    assert "- decision: `mcc`\n- recall 0.9\n\n## Limits" in card(model)
