@@ -1,7 +1,8 @@
-"""The methods a comparison offers: the paper's ladder and the default on top of it, GMN-ASTra on boosted trees, and the rivals people
-would use instead.
+"""The methods a comparison offers, by name.
 
-Here names become estimators; the study only ever sees estimators. A method whose package is absent is left out and said to be.
+They are the paper's ladder and the default on top of it, GMN-ASTra on boosted trees, and the
+rivals people would use instead. Here names become estimators; the study only ever sees estimators.
+A method whose package is absent is left out and said to be.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from astralearn.study.method import Method
 from astralearn.study.paper import Protocol
 
-# Name → (loss, activation), from no intervention to both.
+# Name → loss and activation, from no intervention to both.
 PAPER_NETWORKS = {
     "BCE": ("bce", "sigmoid"),
     "GMN": ("gmn", "sigmoid"),
@@ -22,16 +23,7 @@ PAPER_NETWORKS = {
 
 DEFAULT_METHOD = "ASTraClassifier"
 
-# GMN-ASTra on boosted trees instead of a network: name → (class of astralearn.boosting, what keeps it quiet and on one core).
-TREES: dict[str, tuple[str, dict[str, Any]]] = {
-    "ASTra-LightGBM": ("ASTraLGBMClassifier", {"n_jobs": 1, "verbose": -1}),
-    "ASTra-XGBoost": ("ASTraXGBClassifier", {"n_jobs": 1}),
-    "ASTra-CatBoost": (
-        "ASTraCatBoostClassifier",
-        {"thread_count": 1, "verbose": 0, "allow_writing_files": False, "random_state": 0},
-    ),
-}
-
+# Package → the extra that installs it.
 EXTRAS = {
     "imblearn": "peers",
     "lightgbm": "boosting",
@@ -50,15 +42,20 @@ class ChosenMethods(NamedTuple):
 def choose(
     names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = None
 ) -> ChosenMethods:
-    """Methods by name, case aside; "ladder", "trees", "rivals" and "all" stand for many. ValueError for a name nobody knows.
+    """Methods by name, case aside; ValueError for a name nobody knows.
 
+    names: also "ladder", "trees", "rivals" and "all", which stand for many.
     epochs: of the networks; None leaves the defaults.
     """
+    if epochs is not None and epochs < 1:
+        raise ValueError(f"`epochs` must be at least 1; found {epochs}")
     methods, absent = [], []
     for name in _expanded(names):
         try:
             methods.append(Method(name, _estimator(name, epochs)))
-        except Exception as error:  # a package that is installed may raise anything when it is imported: OSError for a missing library
+        except Exception as error:
+            # A package that is installed may raise anything when it is imported, as OSError for a
+            # missing library.
             absent.append(f"{name} was left out: {_reason(error)}")
     return ChosenMethods(methods, absent)
 
@@ -74,26 +71,30 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
     """The four methods with the paper's settings, each given its validation fold."""
     from astralearn import ASTraClassifier
 
-    settings: dict[str, Any] = {
-        "epochs": protocol.epochs,
-        "burn_in": protocol.burn_in,
-        "validation_fraction": 0.0,
-    }
-    return [
-        Method(name, ASTraClassifier.paper(*PAPER_NETWORKS[name], **settings), validates=True)
-        for name in protocol.methods
-    ]
+    methods = []
+    for name in protocol.methods:
+        loss, activation = PAPER_NETWORKS[name]
+        network = ASTraClassifier.paper(
+            loss,
+            activation,
+            epochs=protocol.epochs,
+            burn_in=protocol.burn_in,
+            validation_fraction=0.0,
+        )
+        methods.append(Method(name, network, validates=True))
+    return methods
 
 
 def _expanded(names: Sequence[str]) -> list[str]:
     ladder = [*PAPER_NETWORKS, DEFAULT_METHOD]
     groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": METHOD_NAMES}
-    known = {name.lower(): [name] for name in groups["all"]} | groups
+    known = {name.lower(): [name] for name in METHOD_NAMES} | groups
     wanted: list[str] = []
     for name in names:
         if name.lower() not in known:
             raise ValueError(
-                f"no such method: {name!r}; there are {', '.join(groups['all'])}, and the groups {', '.join(groups)}"
+                f"no such method: {name!r}; there are {', '.join(METHOD_NAMES)}, "
+                f"and the groups {', '.join(groups)}"
             )
         wanted += [found for found in known[name.lower()] if found not in wanted]
     return wanted
@@ -106,14 +107,17 @@ def _estimator(name: str, epochs: int | None) -> Any:
 
         return ASTraClassifier(**network)
     if name in PAPER_NETWORKS:
-        return _network(*PAPER_NETWORKS[name], **network)
-    if name in TREES:
-        return _boosted(*TREES[name])
-    return RIVALS[name](**network) if RIVALS[name] is _weighted else RIVALS[name]()
+        loss, activation = PAPER_NETWORKS[name]
+        return _network(loss, activation, **network)
+    maker = {**TREES, **RIVALS}[name]
+    return maker(**network) if maker is _weighted else maker()
 
 
 def _network(loss: str, activation: str, **options: Any) -> Any:
-    """One network as the paper has it, on every row, in a tenth of the steps at ten times the rate."""
+    """One network as the paper has it, on every row.
+
+    It takes a tenth of the paper's steps at ten times the rate.
+    """
     from astralearn import ASTraClassifier
 
     practice = {
@@ -126,10 +130,25 @@ def _network(loss: str, activation: str, **options: Any) -> Any:
     return ASTraClassifier.paper(loss, activation, **{**practice, **options})
 
 
-def _boosted(kind: str, options: dict[str, Any]) -> Any:
-    from astralearn import boosting
+# Boosters are kept quiet and on one core, since the study runs one for each core.
+def _astra_lightgbm() -> Any:
+    from astralearn.boosting import ASTraLGBMClassifier
 
-    return getattr(boosting, kind)(**options)
+    return ASTraLGBMClassifier(n_jobs=1, verbose=-1)
+
+
+def _astra_xgboost() -> Any:
+    from astralearn.boosting import ASTraXGBClassifier
+
+    return ASTraXGBClassifier(n_jobs=1)
+
+
+def _astra_catboost() -> Any:
+    from astralearn.boosting import ASTraCatBoostClassifier
+
+    return ASTraCatBoostClassifier(
+        thread_count=1, verbose=0, allow_writing_files=False, random_state=0
+    )
 
 
 def _weighted(**options: Any) -> Any:
@@ -182,10 +201,17 @@ def _balanced_forest() -> Any:
 def _lightgbm() -> Any:
     from lightgbm import LGBMClassifier
 
-    # is_unbalance is scale_pos_weight = negatives/positives of the rows it is fitted on, which differ by fold.
+    # is_unbalance weighs positives by negatives/positives of the rows it is fitted on, which
+    # differ by fold.
     return LGBMClassifier(is_unbalance=True, n_jobs=1, verbose=-1)
 
 
+# GMN-ASTra on boosted trees instead of a network.
+TREES: dict[str, Callable[..., Any]] = {
+    "ASTra-LightGBM": _astra_lightgbm,
+    "ASTra-XGBoost": _astra_xgboost,
+    "ASTra-CatBoost": _astra_catboost,
+}
 RIVALS: dict[str, Callable[..., Any]] = {
     "logistic": _logistic,
     "SVM": _svm,

@@ -9,7 +9,7 @@ from astralearn.core import (
     rebalanced_logit_db,
     rebalanced_logit_dx,
 )
-from astralearn.core.sigmoid import sigmoid, softplus
+from astralearn.core.elementary import sigmoid, softplus
 from namespaces import NAMESPACES
 from oracles import exact, points
 

@@ -254,7 +254,7 @@ def test_versions_are_stored_with_the_run(tmp_path):
     [
         ({"methods": []}, ValueError, "at least one method"),
         ({"problems": [problem(), problem()]}, ValueError, "no name twice"),
-        ({"repetitions": 0}, ValueError, "repetitions must be at least 1; found 0"),
+        ({"repetitions": 0}, ValueError, "`repetitions` must be at least 1; found 0"),
         ({"folds": 2}, ValueError, "a method that validates needs at least 3 folds"),
         ({"folds": 7}, TooFewPositivesError, "fewer than 7 folds"),
     ],

@@ -56,7 +56,7 @@ def test_repetitions_differ_and_seeds_repeat():
             r"few has 3 positives \('1'\), fewer than 5 folds: .*`folds=3`",
         ),
         (1, 5, TooFewPositivesError, "few has 1 positives .*at least two are needed"),
-        (3, 1, ValueError, "folds must be at least 2; found 1"),
+        (3, 1, ValueError, "`folds` must be at least 2; found 1"),
     ],
 )
 def test_too_few_positives(positives, folds, error, message):

@@ -32,7 +32,7 @@ from astralearn.classifier.rows import Part, ViewOptions, make_fold, make_folds
 from astralearn.classifier.tuning import Choice
 from astralearn.core import LOSSES, threshold
 from astralearn.core.curve import LEAST_THRESHOLD
-from astralearn.core.sigmoid import sigmoid
+from astralearn.core.elementary import sigmoid
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import Costs, Fold, Rows
 from astralearn.engine.stack import Settings

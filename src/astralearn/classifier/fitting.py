@@ -18,7 +18,8 @@ from astralearn.classifier import tuning
 from astralearn.classifier.prediction import Networks, mean_slope
 from astralearn.classifier.progress import bar
 from astralearn.classifier.tuning import UNTRIED, Choice
-from astralearn.core.curve import TINY, rebalanced_logit, starting_slope
+from astralearn.core.curve import rebalanced_logit, starting_slope
+from astralearn.core.elementary import TINY
 from astralearn.engine.network import Architecture, initialise, predict_logits
 from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.stack import History, Settings, Stack, State, Trained

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from astralearn.core.curve import TINY, rebalanced_logit
-from astralearn.core.sigmoid import sigmoid
+from astralearn.core.curve import rebalanced_logit
+from astralearn.core.elementary import TINY, sigmoid
 from astralearn.engine.network import BLOCK, Architecture, predict_logits
 from astralearn.engine.view import View
 

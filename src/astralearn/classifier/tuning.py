@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from astralearn.core.elementary import sigmoid
 from astralearn.core.losses import ROOT
-from astralearn.core.sigmoid import sigmoid
 from astralearn.engine.rows import Fold
 
 ALPHAS = 2.0, 32.0, 128.0  # the first, unless another is clearly better

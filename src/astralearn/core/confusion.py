@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import TINY, at_least
+from astralearn.core.elementary import TINY, at_least, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, namespace
-from astralearn.core.sigmoid import minus_abs
 
 # Of what is divided by a sum of counts, that sum is taken for at least this: float32 still holds the square of the reciprocal, which
 # automatic differentiation takes. An MCC in which it matters is below 1e-9.

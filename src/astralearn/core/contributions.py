@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from astralearn.core.curve import SMALLEST_ODDS
+from astralearn.core.elementary import sigmoid, softplus
 from astralearn.core.inputs import Array
-from astralearn.core.sigmoid import sigmoid, softplus
 
 
 class Contribution(NamedTuple):

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from astralearn.core.elementary import TINY, at_least, largest, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
-from astralearn.core.sigmoid import minus_abs
-
-# Stands in for 0 in a denominator or a logarithm that must stay finite; float32 holds it, and 1/TINY.
-TINY = 1e-30
 
 # The odds p = b e^{bx} stop here. Ratios such as ln(1+p)/p are at their limit to rounding, and float32 still holds p², by which
 # automatic differentiation divides.
@@ -196,16 +193,6 @@ def log_complement(x: Array, b: Array, xp: Any) -> Array:
     x = xp.clip(x, -FARTHEST, FARTHEST)
     q = xp.exp(minus_abs(b * x, xp))
     return xp.where(x < 0, 0.0, x) + xp.log1p(xp.where(x < 0, b * q, (b - 1.0) + q)) / b
-
-
-def at_least(value: Array, floor: float, xp: Any) -> Array:
-    """max(value, floor); torch's maximum refuses numbers."""
-    return xp.where(value < floor, floor, value)
-
-
-def largest(x: Array) -> float:
-    """The largest float of x's dtype, or of single precision for a shorter one; keras.ops has no finfo."""
-    return 1.7976931348623157e308 if "64" in str(x.dtype) else 3.4028234663852886e38
 
 
 def checked_logits(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import FARTHEST, SMALLEST_ODDS, at_least, checked_logits, log_complement
+from astralearn.core.curve import FARTHEST, SMALLEST_ODDS, checked_logits, log_complement
+from astralearn.core.elementary import at_least, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, as_arrays
-from astralearn.core.sigmoid import minus_abs
 
 # 2·(1/3 + w²/5 + w⁴/7 + …), highest power first: the series of ln(1 + y) in w = y/(2 + y), without its first term.
 _ATANH_SERIES = tuple(2.0 / k for k in range(35, 2, -2))

@@ -1,7 +1,9 @@
-"""expm1 and log1p from exp, log and arithmetic, for compilers and file formats that lose or lack them (see the adapters).
+"""Elementary functions that array libraries lack, lose or round too far.
 
-Eager libraries keep log1p(u) ≈ u and expm1(v) ≈ v near 0, and the core relies on it far below 0, where ŷ = −expm1(−s) is tiny.
-TorchInductor compiles expm1(v) to exp(v) − 1 on CPUs, and ONNX has neither function. There ŷ would be 0 and g = −∞.
+A namespace with a `sigmoid` or `softplus` of its own is asked for it: PyTorch's is one operation
+instead of seven. Eager libraries keep log1p(u) ≈ u and expm1(v) ≈ v near 0, and the core relies on
+it far below 0, where ŷ = −expm1(−s) is tiny. TorchInductor compiles expm1(v) to exp(v) − 1 on CPUs,
+and ONNX has neither function: the adapters give such compilers `log1p` and `expm1` from here.
 """
 
 from __future__ import annotations
@@ -11,12 +13,38 @@ from typing import Any
 
 from astralearn.core.inputs import Array
 
+# Stands in for 0 in a denominator or a logarithm that must stay finite; float32 holds 1/TINY too.
+TINY = 1e-30
+
 # 1/2!, 1/3!, …: enough terms that |v| < ½ is exact to rounding of float64.
 _FACTORIAL_RECIPROCALS = tuple(1.0 / math.factorial(k) for k in range(2, 17))
 
 
+def minus_abs(x: Array, xp: Any) -> Array:
+    """−|x|, differentiable from the right at 0.
+
+    `abs` has derivative 0 there, which would stop learning at x = 0.
+    """
+    return xp.where(x < 0, x, -x)
+
+
+def sigmoid(x: Array, xp: Any) -> Array:
+    """σ(x) = 1/(1 + e^{−x}), in [0, 1]; σ(−x) is 1 − σ(x) without cancellation."""
+    if hasattr(xp, "sigmoid"):
+        return xp.sigmoid(x)
+    e = xp.exp(minus_abs(x, xp))
+    return xp.where(x < 0, e, 1.0) / (1.0 + e)
+
+
+def softplus(x: Array, xp: Any) -> Array:
+    """ln(1 + e^x) ≥ 0; −softplus(−x) is ln σ(x)."""
+    if hasattr(xp, "softplus"):
+        return xp.softplus(x)
+    return xp.where(x < 0, 0.0, x) + xp.log1p(xp.exp(minus_abs(x, xp)))
+
+
 def log1p(u: Array, xp: Any) -> Array:
-    """ln(1 + u), u > −1: the logarithm of the rounded w = 1 + u, plus what the rounding lost, (u − (w − 1))/w."""
+    """ln(1 + u), u > −1: that of the rounded w = 1 + u, plus what rounding lost, (u − (w − 1))/w."""
     w = 1.0 + u
     return xp.log(w) + (u - (w - 1.0)) / w
 
@@ -29,3 +57,52 @@ def expm1(v: Array, xp: Any) -> Array:
     for term in terms[-2::-1]:
         series = series * small + term
     return xp.where(small == v, small + small * small * series, xp.exp(v) - 1.0)
+
+
+def log1p_of_odds(p: Array, xp: Any) -> Array:
+    """ln(1 + p) for p ≥ 0: that of the rounded w = 1 + p, plus what rounding lost up to p = 1.
+
+    Farther up the loss is a rounding of w. XLA takes (1 + p) − 1 for p, but not with a bound between.
+    """
+    w = 1.0 + p
+    return xp.log(w) + (at_most(p, 1.0, xp) - (at_most(w, 2.0, xp) - 1.0))
+
+
+def one_minus_exp(s: Array, rest: Array, xp: Any) -> Array:
+    """1 − e^{−s} for s ≥ 0, given rest = e^{−s}: the higher of two lower bounds.
+
+    A partial sum of its series that ends in a negative term is one, 1 − rest without the rounding of
+    rest the other. The higher is off by less than 3e-6 of the value in float32, 2e-14 in float64.
+    """
+    is_double = "64" in str(s.dtype)
+    terms = _FACTORIAL_RECIPROCALS[:7] if is_double else _FACTORIAL_RECIPROCALS[:3]
+    v = at_most(s, 1.0, xp)
+    series = terms[-1]
+    for term in terms[-2::-1]:
+        series = term - v * series
+    return larger(v * (1.0 - v * series), (1.0 - (5e-16 if is_double else 1.8e-7)) - rest, xp)
+
+
+def at_least(value: Array, floor: float, xp: Any) -> Array:
+    """max(value, floor); torch's maximum refuses numbers."""
+    return xp.where(value < floor, floor, value)
+
+
+def at_most(value: Array, ceiling: float, xp: Any) -> Array:
+    """min(value, ceiling)."""
+    return xp.where(value > ceiling, ceiling, value)
+
+
+def larger(a: Array, b: Array, xp: Any) -> Array:
+    """max(a, b) as one comparison; XLA's own maximum has NaN to care for."""
+    return xp.where(a < b, b, a)
+
+
+def or_one(value: Array, xp: Any) -> Array:
+    """The value, or 1 where it is not above 0: a divisor."""
+    return xp.where(value > 0, value, 1.0)
+
+
+def largest(x: Array) -> float:
+    """The largest float of x's dtype, single precision at least; keras.ops has no finfo."""
+    return 1.7976931348623157e308 if "64" in str(x.dtype) else 3.4028234663852886e38

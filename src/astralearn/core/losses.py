@@ -1,52 +1,166 @@
-"""Losses on (rebalanced) logits, each with its closed-form gradient in the logit; LOSSES holds them by name.
+"""Losses on (rebalanced) logits: each is a function of two classes' means; LOSSES is the table.
 
-Every loss takes `(logits, y, sample_weight=None, *, axis=None)`: logits of any shape, labels 0 and 1 of the same shape, weights ≥ 0
-that broadcast to it, and what to reduce over (None: everything; 0: one loss per output column). The gradients take the same and
-return an array shaped as the logits. Weights multiply every sum, the class totals included. A class without weight counts as one
-correctly classified example (see `SoftConfusion`), so a batch of one class still teaches that class.
+Every loss takes `(logits, y, sample_weight=None, *, axis=None)`: logits of any shape, labels 0 and 1
+of the same shape, weights ≥ 0 that broadcast to it, and what to reduce over (None: everything; 0:
+one loss per output column). The gradients take the same and return an array shaped as the logits.
+Weights multiply every sum, the class totals included. A class without weight counts as one correctly
+classified example (see `SoftConfusion`), so a batch of one class still teaches that class.
 
-Write m for the logit of being wrong (g for a negative, −g for a positive) and c = ln σ(−m) for the log-probability of being right.
+J depends on the examples only through each class's weight and log_right (`class_means`), so
 
-GMN and cross-entropy are two ends of one family, J = (1 − √(A₁A₀))/q with A₁ and A₀ each class's mean of e^{qc}: q = 1 is GMN, and as
-q → 0 J becomes half the sum of each class's mean cross-entropy. An example far on the wrong side has no pull under GMN and the strongest
-under cross-entropy. `root_gmn_loss` stands between them, at q = ¼.
+    ∂J/∂gᵢ = ±(−∂J/∂log_right) wᵢ (rightᵢ/M)^q wrongᵢ / Σw,   − for a positive:
+
+whoever adds the means up over chunks, shards or workers has each one's exact gradient. To add a
+loss, add one entry to LOSSES.
+
+GMN and cross-entropy are two ends of one family, J = (1 − √(M₁M₀)^q)/q: q = 1 is GMN, and as q → 0
+J becomes half the sum of each class's mean cross-entropy. An example far on the wrong side has no
+pull under GMN and the strongest under cross-entropy. `root_gmn_loss` stands between, at q = ¼.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from astralearn.core.confusion import (
-    SoftConfusion,
-    count,
-    labelled,
-    mcc_scale,
-    ratio,
-    right_and_wrong,
-    signed,
-    soft_confusion,
-    without_empty_class,
-)
-from astralearn.core.curve import TINY, at_least
-from astralearn.core.inputs import Array, ArrayLike, Axis
-from astralearn.core.sigmoid import sigmoid, softplus
+from astralearn.core import class_means
+from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Counted, Means
+from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
+from astralearn.core.elementary import or_one
+from astralearn.core.inputs import Array, ArrayLike, Axis, namespace
 
 # The q of `root_gmn_loss`.
 ROOT = 0.25
 
+# Means of right^q above e to this have lost nothing without peaks: float32 reaches to e^−87.
+_SHALLOW = -60.0
 
-class Loss(NamedTuple):
-    """A loss and its gradient: functions of (logits, y, sample_weight=None, *, axis=None, xp=None).
+# The exponent of a factor stops here; float32 holds e to it.
+_HIGHEST = 80.0
 
-    A loss that depends on the soft counts alone also has `of_counts`, its value as a function of a SoftConfusion, and `partials`,
-    (∂J/∂TP, ∂J/∂TN) at fixed class totals: all that whoever sums the counts over chunks, shards or workers needs.
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss as a function of both classes' means.
+
+    power: q ≥ 0 of the means that it sees; 0 is a mean over examples that do not see each other.
+    of_means: (means, *, xp) → J, one per output.
+    falls: (means, *, xp) → −∂J/∂log_right of the negatives and of the positives.
+    reads_wrong: whether `of_means` or `falls` read the mean wrong.
+    is_logarithmic: whether J needs log_right where right underflows.
     """
 
-    value: Callable[..., Array]
-    gradient: Callable[..., Array]
-    of_counts: Callable[[SoftConfusion], Array] | None = None
-    partials: Callable[[SoftConfusion], tuple[Array, Array]] | None = None
+    power: float
+    of_means: Callable[..., Array]
+    falls: Callable[..., tuple[Array, Array]]
+    reads_wrong: bool = False
+    is_logarithmic: bool = False
+
+    def value(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        *,
+        axis: Axis = None,
+        xp: Any = None,
+    ) -> Array:
+        """J of labelled logits; arguments as in the module's docstring."""
+        xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+        means = self.count(g, y, weight, axis=axis, xp=xp).means
+        return xp.sum(self.of_means(means, xp=xp), axis=axis)
+
+    def gradient(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        *,
+        axis: Axis = None,
+        xp: Any = None,
+    ) -> Array:
+        """∂J/∂g, shaped as the logits; arguments as in the module's docstring."""
+        xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+        found = self.count(g, y, weight, axis=axis, xp=xp)
+        factors = self.factors(found.means, found.peaks, xp=xp)
+        return class_means.gradient(found.pulls, y, factors)
+
+    def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
+        """What this loss needs of arrays g, y and weight (or None): see `class_means.count`."""
+        return self._counted(g, y, weight, peaked=self.is_logarithmic, axis=axis, xp=xp)
+
+    def count_known(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
+        """As `count`, for values that can be looked at: without peaks, which nearly always serves."""
+        found = self._counted(g, y, weight, peaked=False, axis=axis, xp=xp)
+        if bool(xp.all(self.is_shallow(found.means))):
+            return found
+        return self.count(g, y, weight, axis=axis, xp=xp)
+
+    def is_shallow(self, means: Means) -> Array:
+        """For each output, whether means counted without peaks are exact."""
+        negatives, positives = means
+        least = _SHALLOW / self.power if self.power else LOG_NOTHING
+        return (negatives.log_right > least) & (positives.log_right > least)
+
+    def add(self, mine: Means, theirs: Means, *, xp: Any) -> Means:
+        """The means of two shards together."""
+        return class_means.add(mine, theirs, power=self.power, xp=xp)
+
+    def factors(self, means: Means, peaks: tuple[Array, Array], *, xp: Any) -> tuple[Array, Array]:
+        """What multiplies the pulls of negatives and of positives, both ≥ 0.
+
+        means: of everything that the loss is taken over.
+        peaks: of the pulls, which may be those of one shard.
+        """
+        of_negatives, of_positives = (
+            fall / or_one(of_class.total, xp) * self._unit(of_class, peak, xp)
+            for fall, of_class, peak in zip(self.falls(means, xp=xp), means, peaks, strict=True)
+        )
+        return of_negatives, of_positives
+
+    @property
+    def of_counts(self) -> Callable[[SoftConfusion], Array] | None:
+        """J of soft counts, for power 1; otherwise None."""
+        return self._of_counts if self.power == 1 else None
+
+    @property
+    def partials(self) -> Callable[[SoftConfusion], tuple[Array, Array]] | None:
+        """(∂J/∂TP, ∂J/∂TN) at fixed class totals, for power 1; otherwise None."""
+        return self._partials if self.power == 1 else None
+
+    def _of_counts(self, counts: SoftConfusion) -> Array:
+        xp = namespace(*counts)
+        return self.of_means(Means.of_counts(counts, xp=xp), xp=xp)
+
+    def _partials(self, counts: SoftConfusion) -> tuple[Array, Array]:
+        xp = namespace(*counts)
+        by_tn, by_tp = self.factors(Means.of_counts(counts, xp=xp), (0.0, 0.0), xp=xp)
+        return -by_tp, -by_tn
+
+    def _unit(self, of_class: ClassMeans, peak: Array, xp: Any) -> Array:
+        """e^peak/M^q."""
+        return xp.exp(xp.clip(peak - self.power * of_class.log_right, LOG_NOTHING, _HIGHEST))
+
+    def _counted(
+        self, g: Array, y: Array, weight: Array, *, peaked: bool, axis: Axis, xp: Any
+    ) -> Counted:
+        return class_means.count(
+            g,
+            y,
+            weight,
+            power=self.power,
+            peaked=peaked,
+            with_wrong=self.reads_wrong,
+            axis=axis,
+            xp=xp,
+        )
+
+
+def confusion(means: Means, *, xp: Any) -> SoftConfusion:
+    """The soft counts of means for power 1; those of a class without weight are 0."""
+    (n, fpr, log_tnr), (m, fnr, log_tpr) = means
+    return SoftConfusion(tn=n * xp.exp(log_tnr), fp=n * fpr, fn=m * fnr, tp=m * xp.exp(log_tpr))
 
 
 def bce_loss(
@@ -62,9 +176,7 @@ def bce_loss(
     >>> round(float(bce_loss([-2.0, 0.0], [0, 1])), 4)
     0.41
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    share = _shares(g, weight, axis, xp)
-    return xp.sum(share * softplus(signed(g, y), xp), axis=axis)
+    return LOSSES["bce"].value(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def bce_gradient(
@@ -80,8 +192,7 @@ def bce_gradient(
     >>> bce_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.0596, -0.25]
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    return _shares(g, weight, axis, xp) * (1.0 - 2.0 * y) * sigmoid(signed(g, y), xp)
+    return LOSSES["bce"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def gmn_loss(
@@ -97,7 +208,7 @@ def gmn_loss(
     >>> round(float(gmn_loss([-2.0, 0.0], [0, 1])), 4)
     0.3364
     """
-    return _power_loss(1.0, logits, y, sample_weight, axis, xp)
+    return LOSSES["gmn"].value(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def gmn_gradient(
@@ -115,7 +226,7 @@ def gmn_gradient(
     >>> gmn_gradient([-200.0, -201.0, 3.0], [1, 1, 0]).tolist()[0] < 0
     True
     """
-    return _power_gradient(1.0, logits, y, sample_weight, axis, xp)
+    return LOSSES["gmn"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def root_gmn_loss(
@@ -131,7 +242,7 @@ def root_gmn_loss(
     >>> round(float(root_gmn_loss([-2.0, 0.0], [0, 1])), 4)
     0.3897
     """
-    return _power_loss(ROOT, logits, y, sample_weight, axis, xp)
+    return LOSSES["root_gmn"].value(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def root_gmn_gradient(
@@ -147,7 +258,7 @@ def root_gmn_gradient(
     >>> root_gmn_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.0538, -0.2256]
     """
-    return _power_gradient(ROOT, logits, y, sample_weight, axis, xp)
+    return LOSSES["root_gmn"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def f1_loss(
@@ -163,7 +274,7 @@ def f1_loss(
     >>> round(float(f1_loss([-2.0, 0.0], [0, 1])), 4)
     0.3824
     """
-    return 1.0 - _counts(logits, y, sample_weight, axis, xp).f1
+    return LOSSES["f1"].value(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def f1_gradient(
@@ -179,7 +290,7 @@ def f1_gradient(
     >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.04, -0.2134]
     """
-    return _gradient_through_counts(_f1_partials, logits, y, sample_weight, axis, xp)
+    return LOSSES["f1"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def mcc_loss(
@@ -195,7 +306,7 @@ def mcc_loss(
     >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
     0.5882
     """
-    return 1.0 - _counts(logits, y, sample_weight, axis, xp).mcc
+    return LOSSES["mcc"].value(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def mcc_gradient(
@@ -211,7 +322,7 @@ def mcc_gradient(
     >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.1328, -0.2245]
     """
-    return _gradient_through_counts(_mcc_partials, logits, y, sample_weight, axis, xp)
+    return LOSSES["mcc"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def balanced_accuracy_loss(
@@ -227,8 +338,7 @@ def balanced_accuracy_loss(
     >>> round(float(balanced_accuracy_loss([-2.0, 0.0], [0, 1])), 4)
     0.3096
     """
-    counts = _counts(logits, y, sample_weight, axis, xp)
-    return 0.5 * (counts.fnr + counts.fpr)
+    return LOSSES["balanced_accuracy"].value(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def balanced_accuracy_gradient(
@@ -244,137 +354,94 @@ def balanced_accuracy_gradient(
     >>> balanced_accuracy_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
     [0.0525, -0.125]
     """
-    return _gradient_through_counts(_balanced_accuracy_partials, logits, y, sample_weight, axis, xp)
+    return LOSSES["balanced_accuracy"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
-def _gmn_partials(c: SoftConfusion) -> tuple[Array, Array]:
-    xp, c = without_empty_class(c)
-    half = 0.5 * c.g_mean
-    return -half / at_least(c.tp, TINY, xp), -half / at_least(c.tn, TINY, xp)
+def _mean_value(means: Means, *, xp: Any) -> Array:
+    shares = _class_shares(means, xp)
+    return -(shares[0] * means.negatives.log_right + shares[1] * means.positives.log_right)
 
 
-def _f1_partials(c: SoftConfusion) -> tuple[Array, Array]:
-    _, c = without_empty_class(c)
+def _mean_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
+    return _class_shares(means, xp)
+
+
+def _geometric(power: float) -> Loss:
+    """(1 − √(M₁M₀)^q)/q."""
+
+    def log_root(means: Means) -> Array:
+        return 0.5 * power * (means.negatives.log_right + means.positives.log_right)
+
+    def of_means(means: Means, *, xp: Any) -> Array:
+        return -xp.expm1(log_root(means)) / power
+
+    def falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
+        half = 0.5 * xp.exp(log_root(means))
+        return half, half
+
+    return Loss(power, of_means, falls, is_logarithmic=True)
+
+
+def _f1_value(means: Means, *, xp: Any) -> Array:
+    return 1.0 - confusion(_in_units(means, xp), xp=xp).f1
+
+
+def _f1_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
+    c = confusion(_in_units(means, xp), xp=xp)
     union = 2.0 * c.tp + c.fp + c.fn
-    return -2.0 * (union - c.tp) / union / union, -2.0 * c.tp / union / union
+    return 2.0 * c.tp / union * (c.tn / union), 2.0 * c.tp / union * ((union - c.tp) / union)
 
 
-def _mcc_partials(c: SoftConfusion) -> tuple[Array, Array]:
-    xp, c = without_empty_class(c)
+def _mcc_value(means: Means, *, xp: Any) -> Array:
+    return 1.0 - confusion(_in_units(means, xp), xp=xp).mcc
+
+
+def _mcc_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
+    c = confusion(_in_units(means, xp), xp=xp)
     scale, half = mcc_scale(c), 0.5 * c.mcc
     shift = ratio(half, c.tp + c.fp, xp) - ratio(half, c.tn + c.fn, xp)
-    return shift - scale / (c.tp + c.fn), -shift - scale / (c.tn + c.fp)
+    return c.tnr * scale + c.tn * shift, c.tpr * scale - c.tp * shift
 
 
-def _balanced_accuracy_partials(c: SoftConfusion) -> tuple[Array, Array]:
-    _, c = without_empty_class(c)
-    return -0.5 / (c.tp + c.fn), -0.5 / (c.tn + c.fp)
+def _balanced_accuracy_value(means: Means, *, xp: Any) -> Array:  # noqa: ARG001 (one signature)
+    return 0.5 * (means.negatives.wrong + means.positives.wrong)
+
+
+def _balanced_accuracy_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
+    return 0.5 * xp.exp(means.negatives.log_right), 0.5 * xp.exp(means.positives.log_right)
 
 
 LOSSES: dict[str, Loss] = {
-    "bce": Loss(bce_loss, bce_gradient),
-    "gmn": Loss(gmn_loss, gmn_gradient, lambda c: 1.0 - c.g_mean, _gmn_partials),
-    "f1": Loss(f1_loss, f1_gradient, lambda c: 1.0 - c.f1, _f1_partials),
-    "mcc": Loss(mcc_loss, mcc_gradient, lambda c: 1.0 - c.mcc, _mcc_partials),
+    "bce": Loss(0.0, _mean_value, _mean_falls),
+    "gmn": _geometric(1.0),
+    "f1": Loss(1.0, _f1_value, _f1_falls, reads_wrong=True),
+    "mcc": Loss(1.0, _mcc_value, _mcc_falls, reads_wrong=True),
     "balanced_accuracy": Loss(
-        balanced_accuracy_loss,
-        balanced_accuracy_gradient,
-        lambda c: 0.5 * (c.fnr + c.fpr),
-        _balanced_accuracy_partials,
+        1.0, _balanced_accuracy_value, _balanced_accuracy_falls, reads_wrong=True
     ),
-    "root_gmn": Loss(root_gmn_loss, root_gmn_gradient),
+    "root_gmn": _geometric(ROOT),
 }
 
 
-def _gradient_through_counts(
-    partials: Callable[[SoftConfusion], tuple[Array, Array]],
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike,
-    axis: Axis,
-    xp: Any,
-) -> Array:
-    """The gradient of J(TP, TN) at fixed class totals: ∂J/∂gᵢ = ±wᵢ zᵢ(1−zᵢ) times ∂J/∂TP or ∂J/∂TN, + for a positive."""
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    right, wrong = right_and_wrong(signed(g, y), xp)
-    counts = count(y, right, wrong, weight, axis=axis, keepdims=True, xp=xp)
-    scaled, unit = (counts, 1.0) if weight is None else _in_units(counts)
-    by_tp, by_tn = partials(scaled)
-    change = (y * by_tp - (1.0 - y) * by_tn) * (right * wrong)
-    return change if weight is None else unit * weight * change
+def _class_shares(means: Means, xp: Any) -> tuple[Array, Array]:
+    """Each class's part of the whole weight.
 
-
-def _counts(
-    logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
-) -> SoftConfusion:
-    """The soft counts; weighted ones in units that automatic differentiation may square."""
-    counts = soft_confusion(logits, y, sample_weight, axis=axis, xp=xp)
-    return counts if sample_weight is None else _in_units(counts)[0]
-
-
-def _in_units(c: SoftConfusion) -> tuple[SoftConfusion, Array]:
-    """The counts times a unit, which no ratio of them sees, and that unit: 1, or a power of 2 for a sum beyond 2^±53.
-
-    Quotients are differentiated with the square of their divisor, which float32 loses beyond 1e±19 (XLA turns a/u/u into a/u² as well).
-    So weights may sum to 1e-35 … 1e35, in either class alike: one unit cannot serve classes more than 1e19 apart.
+    As 1/(1 + m/n): XLA turns n/(n + m)/n into n/((n + m) n), and float32 loses that square.
     """
-    xp, full = without_empty_class(c)
-    total = c.tn + c.fp + c.fn + c.tp
-    unit = xp.where(
-        total > 2.0**53, 2.0**-62, xp.where(total < 2.0**-53, 2.0**62, xp.ones_like(total))
+    n, m = means.negatives.total, means.positives.total
+    of_negatives = xp.where(n > 0, 1.0 / (1.0 + m / or_one(n, xp)), 0.0)
+    of_positives = xp.where(m > 0, 1.0 / (1.0 + n / or_one(m, xp)), 0.0)
+    return of_negatives, of_positives
+
+
+def _in_units(means: Means, xp: Any) -> Means:
+    """The same means, a class without weight being one found example, with totals near 1.
+
+    Ratios of counts do not see the unit, the geometric mean of both totals. Quotients are
+    differentiated with the square of their divisor, which float32 loses beyond 1e±19.
+    """
+    negatives, positives = means
+    ratio_of_totals = xp.sqrt(or_one(negatives.total, xp)) / xp.sqrt(or_one(positives.total, xp))
+    return Means(
+        negatives._replace(total=ratio_of_totals), positives._replace(total=1.0 / ratio_of_totals)
     )
-    return SoftConfusion(*(unit * part for part in full)), unit
-
-
-def _shares(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:
-    """Each example's part of the total weight. Dividing before summing keeps the mean of huge losses finite."""
-    ones = xp.ones_like(g)
-    full = ones if weight is None else weight * ones
-    total = xp.sum(full, axis=axis, keepdims=True)
-    return full / xp.where(total > 0, total, 1.0)
-
-
-def _power_loss(
-    q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
-) -> Array:
-    """(1 − √(A₁A₀))/q."""
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    log_g_mean, _ = _log_g_mean(q, g, y, weight, axis, xp)
-    return xp.sum(-xp.expm1(log_g_mean), axis=axis) / q
-
-
-def _power_gradient(
-    q: float, logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, axis: Axis, xp: Any
-) -> Array:
-    """∓½ √(A₁A₀) σ(mᵢ) times example i's share of its class's sum."""
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-    log_g_mean, share = _log_g_mean(q, g, y, weight, axis, xp)
-    return (y - 0.5) * -xp.exp(log_g_mean) * sigmoid(signed(g, y), xp) * share
-
-
-def _log_g_mean(
-    q: float, g: Array, y: Array, weight: Array, axis: Axis, xp: Any
-) -> tuple[Array, Array]:
-    """ln √(A₁A₀), each class's mean of e^{qc} (TPR and TNR for q = 1), and each example's share of its class's sum."""
-    log_right = -q * softplus(signed(g, y), xp)
-    log_tpr, share_of_tp = _log_rate(log_right, y if weight is None else weight * y, axis, xp)
-    log_tnr, share_of_tn = _log_rate(
-        log_right, 1.0 - y if weight is None else weight * (1.0 - y), axis, xp
-    )
-    return 0.5 * (log_tpr + log_tnr), share_of_tp + share_of_tn
-
-
-def _log_rate(log_right: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
-    """ln(Σ w e^c / Σ w) by logsumexp, and the softmax shares w e^c / Σ w e^c; 0 and 0 where no weight is."""
-    present = weight > 0
-    peak = xp.max(
-        xp.where(present, log_right, xp.min(log_right, axis=axis, keepdims=True)),
-        axis=axis,
-        keepdims=True,
-    )
-    total = xp.sum(weight, axis=axis, keepdims=True)
-    terms = (
-        weight / xp.where(total > 0, total, 1.0) * xp.exp(xp.where(present, log_right - peak, 0.0))
-    )
-    mean = at_least(xp.sum(terms, axis=axis, keepdims=True), TINY, xp)
-    return xp.where(total > 0, peak + xp.log(mean), 0.0), terms / mean

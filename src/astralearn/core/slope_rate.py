@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from astralearn.core.curve import at_least
+from astralearn.core.elementary import at_least
 from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
 
 

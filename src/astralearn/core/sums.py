@@ -21,10 +21,9 @@ from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from astralearn.core.confusion import SoftConfusion, count, right_and_wrong, signed
-from astralearn.core.curve import TINY, at_least
+from astralearn.core.elementary import TINY, at_least, sigmoid, softplus
 from astralearn.core.inputs import Array, Axis
 from astralearn.core.losses import LOSSES, ROOT
-from astralearn.core.sigmoid import sigmoid, softplus
 
 # Stands for ln 0: finite, so that sums and differences stay finite, and far below the logarithm of anything counted.
 _LOG_NOTHING = -1e30

@@ -1,13 +1,16 @@
-"""g and both its derivatives from shared intermediates: the training pass, where speed counts and rounding near g = 0 does not.
+"""The one training kernel: what a gradient needs of a logit, from shared intermediates.
 
-With t = bx + ln b, σ = σ(t), s = ln(1 + e^t)/b and ŷ = 1 − e^{−s} (maths.md):
+Speed counts here, and rounding near g = 0 does not; `curve` and `derivatives` are exact there too.
+With t = bx + ln b, σ = σ(t), s = ln(1 + e^t)/b, ŷ = 1 − e^{−s} and o = e^{s₀} − 1 (maths.md):
 
-    g = s + ln ŷ − ln(e^{s₀} − 1),    ∂g/∂x = σ/ŷ,    ∂g/∂b = [(∂g/∂x)(x + 1/b) − s/ŷ]/b − k,
+    g = s + ln ŷ − ln o,    ∂g/∂x = σ/ŷ,    ∂g/∂b = [(∂g/∂x)(x + 1/b) − s/ŷ]/b − k,
+    z = ŷ/D,    1 − z = o e^{−s}/D,    D = ŷ + o e^{−s},
 
-where s₀ is s, and k the rest of ∂g/∂b, at x = 0. Four transcendental functions and no selection between branches, which costs
-array libraries more than a logarithm: the limits enter as bounds, s ≥ t/b above and g + ln(e^{s₀} − 1) ≤ bx below.
-Finite as long as b·x is: a bound on x would cost the training pass (docs/pytorch.md). Errors are absolute, a few roundings of
-1 + |g| + ln b; `rebalanced_logit` keeps its relative accuracy at g = 0 as well.
+where s₀ is s, and k the rest of ∂g/∂b, at x = 0. `warp` gives g with its derivatives, for layers;
+`negatives` and `positives` give what examples of a known class pull at, for whole training steps.
+No selection between branches where bounds serve, which costs array libraries more than a logarithm:
+s ≥ t/b above, and g + ln o ≤ bx below. Finite as long as b·x is: a bound on x would cost the
+training pass (docs/pytorch.md).
 """
 
 from __future__ import annotations
@@ -15,28 +18,59 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from astralearn.core.curve import checked_logits
+from astralearn.core.elementary import (
+    at_least,
+    at_most,
+    larger,
+    log1p_of_odds,
+    one_minus_exp,
+    sigmoid,
+    softplus,
+)
 from astralearn.core.inputs import Array, ArrayLike
 
-# Beyond these values of t the bounds are exact to rounding. float32 holds e^t up to the upper one, and e^t/b from the lower one.
+# Beyond these values of t the bounds are exact to rounding. float32 holds e^t up to the upper one,
+# and e^t/b from the lower one.
 LOWEST, HIGHEST = -36.0, 80.0
 
 
 class Warp(NamedTuple):
-    """g(x, b), ∂g/∂x and the lag s/ŷ, from which `slope_derivative` makes ∂g/∂b."""
+    """g(x, b), ∂g/∂x and the lag s/ŷ, from which `slope_derivative` makes ∂g/∂b.
+
+    Errors of g are absolute, a few roundings of 1 + |g| + ln b.
+    """
 
     g: Array
     dx: Array
     lag: Array
 
 
+class Pulls(NamedTuple):
+    """What examples of one class pull at; m is their logit of being wrong, g or −g.
+
+    right, wrong: σ(−m) and σ(m), of the shape of x.
+    log_right: ln σ(−m).
+    dx, db: wrong·∂m/∂x and wrong·∂m/∂b, BCE's gradient; db is None for the plain sigmoid.
+    steepness: ∂g/∂x in [1, b]; 1 for the plain sigmoid, None where it was not asked for.
+    """
+
+    right: Array
+    wrong: Array
+    log_right: Array
+    dx: Array
+    db: Array
+    steepness: Array
+
+
 class OfSlope(NamedTuple):
-    """What every logit shares, each of the shape of b: b, ln b, 1/b, ln(e^{s₀} − 1) and k."""
+    """What every logit shares, each of the shape of b: b, ln b, 1/b, ln o, k and o = e^{s₀} − 1."""
 
     b: Array
     log_b: Array
     inverse: Array
     origin: Array
     k: Array
+    odds: Array
 
 
 def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
@@ -53,10 +87,16 @@ def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
 
 
 def of_slope(b: Array, *, xp: Any) -> OfSlope:
-    """The part of `warp` that depends on the slope alone."""
+    """The part of the kernel that depends on the slope alone."""
     s0 = xp.log1p(b) / b
+    odds = xp.expm1(s0)
     return OfSlope(
-        b, xp.log(b), 1.0 / b, xp.log(xp.expm1(s0)), (s0 - 1.0 / (1.0 + b)) / (b * xp.expm1(-s0))
+        b=b,
+        log_b=xp.log(b),
+        inverse=1.0 / b,
+        origin=xp.log(odds),
+        k=(s0 - 1.0 / (1.0 + b)) / (b * xp.expm1(-s0)),
+        odds=odds,
     )
 
 
@@ -86,3 +126,83 @@ def slope_derivative(
     shared: of `of_slope`. The rest: arrays that broadcast against it.
     """
     return (dx_x + dx * shared.inverse - lag) * shared.inverse - shared.k * one
+
+
+def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False, xp: Any) -> Pulls:
+    """What rows labelled 0 pull at: z, 1 − z, ln(1 − z), z ∂g/∂x and z ∂g/∂b.
+
+    x: logits, any shape.
+    shared: `of_slope` of a slope that broadcasts against x; None for the plain sigmoid.
+    with_steepness: whether ∂g/∂x is wanted, for which small odds need more care.
+    """
+    if shared is None:
+        return _plain(x, 1.0, xp)
+    t = shared.b * x + shared.log_b
+    if with_steepness:
+        odds = xp.exp(at_least(at_most(t, HIGHEST, xp), LOWEST, xp))
+        softplus_t = log1p_of_odds(odds, xp)
+    else:
+        odds = xp.exp(at_most(t, HIGHEST, xp))
+        softplus_t = xp.log(1.0 + odds)
+    c = _curve(larger(softplus_t, t, xp), shared, xp)
+    from_one = 1.0 + odds
+    # One division instead of two.
+    both = 1.0 / (c.weighed * from_one)
+    share, dx = both * from_one, both * odds
+    wrong = c.y_hat * share
+    return Pulls(
+        right=c.tail * share,
+        wrong=wrong,
+        log_right=shared.origin - c.s - xp.log(c.weighed),
+        dx=dx,
+        db=(dx * (x + shared.inverse) - c.s * share) * shared.inverse - shared.k * wrong,
+        steepness=odds / (from_one * c.y_hat) if with_steepness else None,
+    )
+
+
+def positives(x: Array, shared: OfSlope | None, *, xp: Any) -> Pulls:
+    """What rows labelled 1 pull at: 1 − z, z, ln z, −(1−z) ∂g/∂x and −(1−z) ∂g/∂b.
+
+    Exact however far below 0 they are, for there they matter most. Arguments as in `negatives`.
+    """
+    if shared is None:
+        return _plain(x, -1.0, xp)
+    bx = shared.b * x
+    t = bx + shared.log_b
+    odds = xp.exp(at_least(at_most(t, HIGHEST, xp), LOWEST, xp))
+    c = _curve(larger(log1p_of_odds(odds, xp), t, xp), shared, xp)
+    share, per_y_hat = 1.0 / c.weighed, 1.0 / c.y_hat
+    wrong, steepness = c.tail * share, odds / (1.0 + odds) * per_y_hat
+    by_b = slope_derivative(shared, steepness * x, steepness, c.s * per_y_hat, 1.0)
+    log_y_hat = xp.log(c.y_hat)
+    return Pulls(
+        right=c.y_hat * share,
+        wrong=wrong,
+        log_right=-larger(-log_y_hat, -bx, xp) - xp.log(c.weighed),
+        dx=-wrong * steepness,
+        db=-wrong * by_b,
+        steepness=steepness,
+    )
+
+
+class _Curve(NamedTuple):
+    """s, ŷ, the tail o e^{−s} and the weighed sum D of both."""
+
+    s: Array
+    y_hat: Array
+    tail: Array
+    weighed: Array
+
+
+def _curve(softplus_t: Array, shared: OfSlope, xp: Any) -> _Curve:
+    s = softplus_t * shared.inverse
+    rest = xp.exp(-s)
+    y_hat, tail = one_minus_exp(s, rest, xp), shared.odds * rest
+    return _Curve(s, y_hat, tail, y_hat + tail)
+
+
+def _plain(x: Array, sign: float, xp: Any) -> Pulls:
+    """With the plain sigmoid, g = x."""
+    m = sign * x
+    wrong = sigmoid(m, xp)
+    return Pulls(sigmoid(-m, xp), wrong, -softplus(m, xp), sign * wrong, None, 1.0)

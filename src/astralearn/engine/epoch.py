@@ -15,8 +15,9 @@ import numpy as np
 import optax
 
 from astralearn.core.confusion import SoftConfusion
-from astralearn.core.curve import TINY, slope_from_raw, threshold
+from astralearn.core.curve import slope_from_raw, threshold
 from astralearn.core.derivatives import slope_from_raw_dbeta
+from astralearn.core.elementary import TINY
 from astralearn.core.slope_rate import slope_rate
 from astralearn.engine.network import Architecture, for_own_inputs, for_shared_inputs, penalised
 from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out, loss_value

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from astralearn.core.confusion import SoftConfusion
 from astralearn.core.contributions import Contribution, of_negatives, of_plain_logits, of_positives
-from astralearn.core.curve import TINY
+from astralearn.core.elementary import TINY
 from astralearn.core.losses import LOSSES, ROOT
 from astralearn.core.sums import SUMMED
 from astralearn.engine.network import Architecture, backward, forward, unflatten

@@ -21,6 +21,7 @@ import numpy as np
 
 from astralearn.datasets.problem import Problem
 from astralearn.study.child import stop_children
+from astralearn.study.ending import end_with_parent
 from astralearn.study.method import Method
 from astralearn.study.record import Kept, Key, Outcome, Record
 from astralearn.study.splits import make_splits
@@ -90,9 +91,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_names(self.problems, self.methods)
-        for name in ("repetitions", "stack"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; found {getattr(self, name)}")
+        for name, least in (("folds", 2), ("repetitions", 1), ("stack", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"`{name}` must be at least {least}; found {getattr(self, name)}")
         if self.folds < 3 and any(method.validates for method in self.methods):
             raise ValueError(
                 "a method that validates needs at least 3 folds, to train, validate and test; "
@@ -173,6 +174,8 @@ def run(
     """
     from joblib import Parallel, delayed
 
+    if n_jobs == 0:
+        raise ValueError("`n_jobs` must be at least 1, or -1 for one per core; found 0")
     all_units = plan.units()
     with Store(Path(path), kind=plan.kind, wait_seconds=wait_seconds) as store:
         store.agree(plan.settings())
@@ -194,7 +197,7 @@ def run(
             return_as="generator_unordered",
             prefer="threads" if plan.in_threads else None,
         )
-        tasks = [delayed(_labelled)(label, unit) for label, unit in pending.items()]
+        tasks = [delayed(_labelled)(*item, parent=os.getpid()) for item in pending.items()]
         try:
             with closing(parallel(tasks)) as results:
                 for label, outcomes in results:
@@ -274,7 +277,8 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:
+def _labelled(label: int, unit: RunnableUnit, parent: int) -> tuple[int, list[Outcome]]:
+    end_with_parent(parent)
     return label, unit.run()
 
 

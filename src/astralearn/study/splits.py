@@ -51,7 +51,7 @@ def check_folds(problem: Problem, folds: int) -> None:
     TooFewPositivesError for the former, ValueError for the latter.
     """
     if folds < 2:
-        raise ValueError(f"folds must be at least 2; found {folds}")
+        raise ValueError(f"`folds` must be at least 2; found {folds}")
     are_positive = problem.positives <= problem.negatives
     count = min(problem.positives, problem.negatives)
     if count >= folds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from astralearn.core.curve import TINY, at_least
+from astralearn.core.elementary import TINY, at_least
 from astralearn.core.sums import SUMMED, Sums
 from astralearn.torch.batch_sums import sums_of_nothing
 from astralearn.torch.namespaces import eager

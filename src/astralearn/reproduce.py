@@ -1,0 +1,153 @@
+"""Redo the paper's tables and figures beside the published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from astralearn.compare import STUDY_FILE
+from astralearn.datasets import Problem, UnavailableError, load
+from astralearn.methods import paper_ladder
+from astralearn.report import Table, data_table, recommendations, results_table
+from astralearn.report.artefacts import write_everything
+from astralearn.study import Plan, Record, RunProgress, every_problem, run
+from astralearn.study.paper import PROTOCOL, QUICK, TABLE_2, Protocol
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a reproduction found.
+
+    problems: those that the tables show, also of earlier runs in the folder.
+    records: one for each problem, method and fold, in the order of the tables.
+    data, table: Tables 1 and 2.
+    advice: a sentence for each problem.
+    study: the study's file.
+    figure_4: the problem whose e-ratio is drawn.
+    """
+
+    problems: list[Problem]
+    records: list[Record]
+    data: Table
+    table: Table
+    advice: list[str]
+    study: Path
+    figure_4: str
+
+    def write(self) -> str:
+        """Write report, tables and figures beside the study's file; say what was written."""
+        return write_everything(
+            self.study,
+            title="Reproduction",
+            tables={"table-1": self.data, "table-2": self.table},
+            sentences=self.advice,
+            records=self.records,
+            problem=self.figure_4,
+        )
+
+
+@dataclass(frozen=True)
+class PlannedReproduction:
+    """A reproduction whose data are read.
+
+    plan: what is to be run.
+    path: of the study's file.
+    protocol: the paper's, or the quick one.
+    """
+
+    plan: Plan
+    path: Path
+    protocol: Protocol
+
+    def run(
+        self, *, n_jobs: int = -1, progress: Callable[[RunProgress], None] | None = None
+    ) -> Reproduction:
+        """Run what the study's file lacks, and sum up all that it holds."""
+        run(self.plan, self.path, n_jobs=n_jobs, progress=progress)
+        places = {name: place for place, name in enumerate([*TABLE_2, *self.protocol.methods])}
+        stored = sorted(
+            every_problem(self.plan, self.path),
+            key=lambda record: (places[record.problem], places[record.method]),
+        )
+        names = list(dict.fromkeys(record.problem for record in stored))
+        problems = _at_hand(names, self.plan.problems)
+        records = [record for record in stored if record.problem in problems]
+        lost = [
+            f"{name}: run earlier, and left out here, because its file is not on this machine."
+            for name in names
+            if name not in problems
+        ]
+        drawn = self.protocol.figure_4
+        return Reproduction(
+            problems=list(problems.values()),
+            records=records,
+            data=data_table(list(problems.values())),
+            table=results_table(records),
+            advice=[*recommendations(records), *lost],
+            study=self.path,
+            figure_4=drawn if drawn in problems else list(problems)[-1],
+        )
+
+
+def reproduce(
+    problems: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    out: str | Path | None = None,
+    n_jobs: int = -1,
+    progress: Callable[[RunProgress], None] | None = None,
+) -> Reproduction:
+    """Run the paper's study, and write its tables and figures into a folder.
+
+    Interrupt it or kill it at any moment: the same call continues.
+
+    problems: names of Table 1; None for all five.
+    quick: the same artefacts in about a minute, with few epochs and repetitions.
+    seed: decides folds and fits.
+    out: the folder, by default one in the current folder named after the protocol.
+    n_jobs: processes at once, -1 for one per core.
+    progress: called at the start and whenever a unit of work ends.
+    """
+    planned = plan_reproduction(problems, quick=quick, seed=seed, out=out)
+    found = planned.run(n_jobs=n_jobs, progress=progress)
+    found.write()
+    return found
+
+
+def plan_reproduction(
+    problems: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    out: str | Path | None = None,
+) -> PlannedReproduction:
+    """Load the problems; arguments are those of `reproduce`."""
+    protocol = QUICK if quick else PROTOCOL
+    folder = Path(out or ("astralearn-reproduction-quick" if quick else "astralearn-reproduction"))
+    names = protocol.problems if problems is None else problems
+    unknown = [name for name in names if name not in TABLE_2]
+    if unknown:
+        raise ValueError(
+            f"not in the paper: {', '.join(unknown)}; its problems are {', '.join(TABLE_2)}"
+        )
+    plan = Plan(
+        [load(name) for name in names],
+        paper_ladder(protocol),
+        folds=protocol.folds,
+        repetitions=protocol.repetitions,
+        seed=seed,
+    )
+    return PlannedReproduction(plan, folder / STUDY_FILE, protocol)
+
+
+def _at_hand(names: Sequence[str], loaded: Sequence[Problem]) -> dict[str, Problem]:
+    """The problems by name, without those whose file cannot be had."""
+    problems = {problem.name: problem for problem in loaded}
+    for name in names:
+        if name not in problems:
+            with suppress(UnavailableError):
+                problems[name] = load(name)
+    return {name: problems[name] for name in names if name in problems}

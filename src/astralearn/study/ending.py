@@ -1,0 +1,63 @@
+"""How a run ends: its workers with it, and signals as Ctrl-C does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+LOOK_SECONDS = 1.0
+
+
+@cache
+def end_with_parent(parent: int) -> None:
+    """End this worker soon after the process that started it, however that ends.
+
+    A worker of its own accord would wait for ever, on a pipe that nobody reads any more. In any
+    other process, as of a cluster or the parent itself, this does nothing.
+
+    parent: the process whose worker this should be.
+    """
+    if multiprocessing.current_process().name.startswith("LokyProcess"):
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    # Whatever the worker is in the middle of, nobody waits for it.
+    os._exit(1)
+
+
+@contextmanager
+def signals_as_interrupts() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does.
+
+    Their default leaves the workers behind. What `nohup` ignores stays ignored, and signals are
+    handled in the main thread alone.
+    """
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def interrupt(number: int, _frame: object) -> None:
+    """Raise KeyboardInterrupt at the first signal; the next one ends the program.
+
+    A library's callback may swallow what is raised here.
+    """
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
