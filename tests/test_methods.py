@@ -7,7 +7,17 @@ import pytest
 from sklearn.base import is_classifier
 
 from astralearn.datasets import load
-from astralearn.methods import DEFAULT_METHOD, PAPER_NETWORKS, RIVALS, TREES, choose, paper_ladder
+from astralearn.entrants import ENTRANTS
+from astralearn.methods import (
+    DEFAULT_METHOD,
+    FAST,
+    METHOD_NAMES,
+    PAPER_NETWORKS,
+    RIVALS,
+    TREES,
+    choose,
+    paper_ladder,
+)
 from astralearn.study import Plan, read_histories, run
 from astralearn.study.paper import PAPER_METHODS, PROTOCOL, QUICK
 
@@ -40,10 +50,12 @@ def test_the_papers_ladder_validates_on_the_rows_it_is_given(protocol):
 
 def test_everything_that_is_offered_is_a_classifier():
     pytest.importorskip("imblearn")
-    for library in ("lightgbm", "xgboost", "catboost"):
+    for library in ("lightgbm", "xgboost", "catboost", "pyod"):
         pytest.importorskip(library)
     methods, absent = choose(["all"])
-    assert [m.name for m in methods] == [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS]
+    assert [m.name for m in methods] == METHOD_NAMES
+    assert [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS, *ENTRANTS] == METHOD_NAMES
+    assert set(FAST) < set(METHOD_NAMES)
     assert all(is_classifier(m.estimator) for m in methods)
     assert absent == []
 
@@ -140,7 +152,7 @@ def test_boosted_trees_run_through_the_study(tmp_path):
 def test_unknown_names():
     with pytest.raises(
         ValueError,
-        match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups ladder, trees, rivals, all",
+        match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups ladder, trees, rivals, entrants, fast, all",
     ):
         choose(["kNN"])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from astralearn.entrants import ENTRANTS
 from astralearn.study.method import Method
 from astralearn.study.paper import Protocol
 
@@ -29,6 +30,7 @@ EXTRAS = {
     "lightgbm": "boosting",
     "xgboost": "boosting",
     "catboost": "boosting",
+    "pyod": "peers",
 }
 
 
@@ -87,7 +89,14 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
 
 def _expanded(names: Sequence[str]) -> list[str]:
     ladder = [*PAPER_NETWORKS, DEFAULT_METHOD]
-    groups = {"ladder": ladder, "trees": list(TREES), "rivals": list(RIVALS), "all": METHOD_NAMES}
+    groups = {
+        "ladder": ladder,
+        "trees": list(TREES),
+        "rivals": list(RIVALS),
+        "entrants": list(ENTRANTS),
+        "fast": list(FAST),
+        "all": METHOD_NAMES,
+    }
     known = {name.lower(): [name] for name in METHOD_NAMES} | groups
     wanted: list[str] = []
     for name in names:
@@ -109,7 +118,7 @@ def _estimator(name: str, epochs: int | None) -> Any:
     if name in PAPER_NETWORKS:
         loss, activation = PAPER_NETWORKS[name]
         return _network(loss, activation, **network)
-    maker = {**TREES, **RIVALS}[name]
+    maker = {**TREES, **RIVALS, **ENTRANTS}[name]
     return maker(**network) if maker is _weighted else maker()
 
 
@@ -222,4 +231,19 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "BalancedRF": _balanced_forest,
     "LightGBM": _lightgbm,
 }
-METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS]
+METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS, *ENTRANTS]
+# Those that learn from twenty thousand rows in seconds: what a benchmark runs by itself.
+FAST = (
+    DEFAULT_METHOD,
+    "logistic",
+    "HistGB",
+    "EasyEnsemble",
+    "BalancedRF",
+    "LightGBM",
+    "ExtraTrees",
+    "random forest",
+    "LDA",
+    "SMOTE + logistic",
+    "XGBoost",
+    "HD-Ensemble (rebuilt)",
+)
