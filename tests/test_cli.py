@@ -223,6 +223,17 @@ def test_a_folder_that_cannot_be_written(cheap, table, tmp_path, capsys, monkeyp
     assert "use another --out" in err
 
 
+def test_a_damaged_study_is_said_in_a_line(cheap, table, tmp_path, capsys):
+    (tmp_path / "study.sqlite").write_bytes(b"no study " * 1000)
+    code, out, err = compared(capsys, table, "--out", tmp_path)
+    assert (code, out) == (9, "")
+    assert err.startswith(
+        f"astralearn: {tmp_path / 'study.sqlite'} is not a study file, or damaged"
+    )
+    assert err.endswith("move it away to begin anew, or use another --out\n")
+    assert err.count("\n") == 1
+
+
 def test_an_artefact_that_cannot_be_written_costs_no_table(cheap, table, tmp_path, capsys):
     (tmp_path / "out" / "records.csv").mkdir(parents=True)
     code, out, err = compared(capsys, table, "--out", tmp_path / "out")

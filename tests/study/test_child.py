@@ -65,12 +65,3 @@ def test_children_are_stopped_from_another_thread() -> None:
     with pytest.raises(ChildError, match="its process died"):
         in_child(time.sleep, 60, seconds=60)
     assert time.monotonic() - started < 30
-
-
-def test_a_child_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(code: int) -> None:
-        raise SystemExit(code)
-
-    monkeypatch.setattr(child.os, "_exit", ended)
-    with pytest.raises(SystemExit, match="1"):
-        child._end_with(parent=-1)

@@ -1,6 +1,7 @@
 """Workers that end with their parent, and signals that end a run as Ctrl-C does."""
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from astralearn.study import ending
 from astralearn.study.ending import end_with_parent, interrupt, signals_as_interrupts
 
 # A study of slow folds in two workers. Each fold leaves its process id in a folder of the test's.
@@ -62,6 +64,13 @@ def test_workers_of_a_killed_run_end_too(tmp_path):
             parent.kill()
     workers = [int(path.name) for path in seen.iterdir()]
     assert waited_for(lambda: not any(map(is_running, workers)), seconds=20)
+
+
+def test_a_process_ends_when_its_parent_is_another_one(monkeypatch):
+    codes = queue.SimpleQueue()
+    monkeypatch.setattr(ending.os, "_exit", codes.put)
+    ending.watch(-1)
+    assert codes.get(timeout=30) == 1
 
 
 def test_in_any_other_process_nothing_watches():

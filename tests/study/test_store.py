@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from astralearn.study import (
     read_sessions,
 )
 from astralearn.study.record import Outcome, Record
-from astralearn.study.store import Store, _read_only, delete
+from astralearn.study.store import TABLES, Store, _read_only, delete
 
 
 def record(method="m", fold=0, **changes):
@@ -297,3 +297,94 @@ import os; os._exit(0)"""
     database = _read_only(tmp_path / "link.sqlite")
     assert database.execute("SELECT x FROM t").fetchall() == [(1,)]
     database.close()
+
+
+def stored(path, count=12):
+    """A sound study with a few records and series."""
+    with Store(path) as store:
+        store.agree({"seed": "1", "problem p": "3 rows", "method GMN": "m.C()"})
+        store.begin_session("today", {"python": "3"})
+        series = {"epoch": np.arange(5.0), "e_ratio": np.ones(5)}
+        store.add([Outcome(record(fold=fold), series) for fold in range(count)])
+    return path
+
+
+def use(path):
+    """Everything that a comparison asks of a study's file."""
+    problems_in(path)
+    with Store(path) as store:
+        store.agree({"seed": "1"})
+        store.finished()
+        store.begin_session("now", {})
+        store.add([Outcome(record(fold=99), {"epoch": np.arange(5.0)})])
+    read_records(path), read_sessions(path), methods_in(path), read_histories(path, "p")
+
+
+def sql(path, *statements):
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+DAMAGE = {
+    "random bytes": lambda path: path.write_bytes(np.random.default_rng(0).bytes(9_000)),
+    "its second half lost": lambda path: path.write_bytes(
+        path.read_bytes()[: path.stat().st_size // 2]
+    ),
+    "zeros in the middle": lambda path: path.write_bytes(
+        path.read_bytes()[:4_096] + bytes(path.stat().st_size - 4_096)
+    ),
+    **{f"no {name}": lambda path, name=name: sql(path, f"DROP TABLE {name}") for name in TABLES},
+    "no column": lambda path: sql(path, "ALTER TABLE records DROP COLUMN learned"),
+    "words for numbers": lambda path: sql(path, "UPDATE records SET tp = 'many'"),
+    "bytes for words": lambda path: sql(path, "UPDATE records SET error = x'ff00'"),
+    "no text": lambda path: sql(path, "UPDATE settings SET value = CAST(x'ff' AS TEXT)"),
+    "versions that are none": lambda path: sql(path, "UPDATE sessions SET versions = '{'"),
+    "half a number": lambda path: sql(path, "UPDATE histories SET points = x'ffffff'"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_study_is_said_in_a_sentence_that_says_how_to_go_on(tmp_path, damage):
+    path = stored(tmp_path / "s.sqlite")
+    use(path)
+    DAMAGE[damage](path)
+    with pytest.raises(StudyError, match=r"s\.sqlite is not a study file, or damaged \(.+\): move"):
+        use(path)
+
+
+def test_whatever_byte_is_wrong_a_study_is_read_or_refused(tmp_path):
+    sound = stored(tmp_path / "s.sqlite").read_bytes()
+    random, path = np.random.default_rng(0), tmp_path / "t.sqlite"
+    refused = 0
+    for _ in range(150):
+        content = bytearray(sound)
+        for place in random.integers(0, len(content), size=random.integers(1, 200)):
+            content[place] = random.integers(256)
+        path.write_bytes(content)
+        try:
+            use(path)
+        except StudyError:
+            refused += 1
+        for beside in tmp_path.glob("t.sqlite*"):
+            beside.unlink()
+    assert 10 < refused < 150
+
+
+def test_a_lock_that_is_none_is_named(tmp_path):
+    path = stored(tmp_path / "s.sqlite")
+    lock = tmp_path / "s.sqlite.lock"
+    lock.write_bytes(b"garbage " * 200)
+    with pytest.raises(StudyError, match=r"s\.sqlite\.lock is not a study's lock: delete it"):
+        Store(path)
+    lock.unlink()
+    use(path)
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    path = tmp_path / "other.sqlite"
+    sql(path, "CREATE TABLE customers (name)")
+    before = path.read_bytes()
+    with pytest.raises(StudyError, match="it has no table of settings"):
+        Store(path)
+    assert path.read_bytes() == before

@@ -86,15 +86,15 @@ def test_a_stack_of_encoded_folds_is_bounded_in_memory(monkeypatch):
             len(u.splits) for u in units(data, Method("m", Stacked()), splits, seed=0, stack=stack)
         ]
 
-    monkeypatch.setattr(unit, "MOST_ENCODED", 4 * 101 * 3)
+    monkeypatch.setattr(unit, "MOST_STACKED", 4 * 101 * 3)
     assert sizes(gaps, 50) == [4, 4, 2]
     assert sizes(gaps, 3) == [3, 3, 3, 1]
-    assert sizes(complete, 50) == [10]
+    assert sizes(complete, 50) == [4, 4, 2]
     _, bounded = outcomes(Method("m", Stacked()), gaps)
     assert [replace(o.record, fit_seconds=0.0) for o in bounded] == [
         replace(o.record, fit_seconds=0.0) for o in whole
     ]
-    monkeypatch.setattr(unit, "MOST_ENCODED", 1)
+    monkeypatch.setattr(unit, "MOST_STACKED", 1)
     assert sizes(gaps, 50) == [1] * 10
 
 

@@ -13,7 +13,7 @@ from astralearn.report.escape import markdown, spreadsheet
 from astralearn.report.tables import Table, to_csv, to_latex, to_markdown
 from astralearn.report.whole_file import write_whole
 from astralearn.study import LADDER, Record, read_histories, read_sessions
-from astralearn.study.store import writing
+from astralearn.study.errors import writing
 
 
 def write_everything(

@@ -4,6 +4,7 @@ Any scikit-learn classifier may enter as a `Method`. `run` works through a `Plan
 keeps every record in one SQLite file and continues where an earlier run stopped.
 """
 
+from astralearn.study.errors import InUseError, MismatchError, StudyError
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
@@ -20,9 +21,6 @@ from astralearn.study.scores import Interval, Summary, by_method, summarise, wil
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
 from astralearn.study.splits import Split, make_splits
 from astralearn.study.store import (
-    InUseError,
-    MismatchError,
-    StudyError,
     methods_in,
     problems_in,
     read_histories,

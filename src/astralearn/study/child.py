@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
-SECONDS_BETWEEN_LOOKS = 1.0
+from astralearn.study.ending import watch
+
 SECONDS_TO_LOAD = 300.0
 # One thread a child, where the user does not say otherwise: as many children work at once.
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -153,7 +153,8 @@ def serve() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # Ctrl-C is for the parent, which then stops its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    # The parent may be killed while a call is running.
+    watch(os.getppid())
     while True:
         try:
             function, arguments = pickle.load(sys.stdin.buffer)
@@ -174,10 +175,3 @@ def _answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
         return cloudpickle.dumps((True, function(*arguments)))
     except Exception as error:
         return cloudpickle.dumps((False, message_of(error)))
-
-
-def _end_with(parent: int) -> NoReturn:
-    """End when the parent has: it may have been killed while a call was running."""
-    while os.getppid() == parent:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
-    os._exit(1)

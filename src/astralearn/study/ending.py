@@ -24,14 +24,18 @@ def end_with_parent(parent: int) -> None:
     parent: the process whose worker this should be.
     """
     if multiprocessing.current_process().name.startswith("LokyProcess"):
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+        watch(parent)
 
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
-    # Whatever the worker is in the middle of, nobody waits for it.
-    os._exit(1)
+def watch(parent: int) -> None:
+    """End this process, whatever it is in the middle of, when its parent is another one."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 @contextmanager

@@ -21,18 +21,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from astralearn.study.errors import MismatchError, StudyError, damaged, reading, writing
 from astralearn.study.record import Kept, Key, MonitoredSeries, Outcome, Record
 
 # What stands before their names among the settings.
 PROBLEM_PREFIX, METHOD_PREFIX = "problem ", "method "
-# A field's annotation, and what SQLite calls it.
-COLUMN_TYPES = {
-    "str": "TEXT NOT NULL",
-    "int": "INTEGER NOT NULL",
-    "float": "REAL NOT NULL",
-    "float | None": "REAL",
-    "str | None": "TEXT",
+# A field's annotation: what SQLite calls it, and what it hands back.
+COLUMN_TYPES: dict[str, tuple[str, Any]] = {
+    "str": ("TEXT NOT NULL", str),
+    "int": ("INTEGER NOT NULL", int),
+    "float": ("REAL NOT NULL", float),
+    "float | None": ("REAL", float | None),
+    "str | None": ("TEXT", str | None),
 }
+TABLES = ("settings", "sessions", "records", "histories")
 R = TypeVar("R", bound=Kept)
 
 # Where a description of a method falls apart: Class(name=value, name=value) with validation.
@@ -41,33 +43,21 @@ BETWEEN_PARAMETERS = re.compile(r"[(,] ?(?=\w+=)|\)(?=$| with)")
 
 def schema(kind: type[Kept]) -> str:
     """The statements that make the tables of a file of such records."""
-    columns = [f"{field.name} {COLUMN_TYPES[str(field.type)]}" for field in fields(kind)]
+    columns = [f"{field.name} {COLUMN_TYPES[str(field.type)][0]}" for field in fields(kind)]
     key_columns = [column for column in columns if column.split()[0] in kind.KEY]
     key = ", ".join(kind.KEY)
     return f"""
 BEGIN;
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sessions (started TEXT NOT NULL, versions TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS records ({", ".join(columns)}, PRIMARY KEY ({key})) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS histories (
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions (started TEXT NOT NULL, versions TEXT NOT NULL);
+CREATE TABLE records ({", ".join(columns)}, PRIMARY KEY ({key})) WITHOUT ROWID;
+CREATE TABLE histories (
   {", ".join(key_columns)}, series TEXT NOT NULL,
   points BLOB NOT NULL, -- little-endian float32
   PRIMARY KEY ({key}, series)) WITHOUT ROWID;
 PRAGMA user_version = {kind.FORMAT};
 COMMIT;
 """
-
-
-class StudyError(ValueError):
-    """The study's file cannot be used; the message says why and what to do."""
-
-
-class InUseError(StudyError):
-    """Another run is writing this file."""
-
-
-class MismatchError(StudyError):
-    """The file holds a study with other settings."""
 
 
 class Store:
@@ -101,7 +91,8 @@ class Store:
 
     def agree(self, settings: Mapping[str, str]) -> None:
         """Store settings that are new; MismatchError where a stored one has another value."""
-        stored = dict(self._database.execute("SELECT name, value FROM settings"))
+        with reading(self.path):
+            stored = _settings(self._database)
         for name, value in settings.items():
             if stored.get(name, value) != value:
                 before, now = differing(stored[name], value), differing(value, stored[name])
@@ -139,27 +130,9 @@ class Store:
 
     def finished(self) -> set[Key]:
         """Which folds have a final record."""
-        return {record.key for record in _records(self._database, self.kind) if record.is_final}
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Say in a StudyError what refused to let `path` be written.
-
-    That is the operating system or SQLite. InUseError where another run holds the lock.
-    """
-    try:
-        yield
-    except (OSError, sqlite3.OperationalError) as error:
-        # The lowest byte of SQLite's code is what happened, the others are details of it.
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise InUseError(
-                f"{path} is in use by another run: wait until it is done, or use another `path`"
-            ) from error
-        raise StudyError(
-            f"{path} cannot be written ({error}): use another `path`, in a folder that can "
-            "be made and written to"
-        ) from error
+        with reading(self.path):
+            records = _records(self._database, self.kind)
+        return {record.key for record in records if record.is_final}
 
 
 def delete(path: Path) -> None:
@@ -178,17 +151,18 @@ def read_records(path: Path) -> list[Record]:
 
 def read_kind(path: Path, kind: type[R]) -> list[R]:
     """Every record of a file of such records, in the order of their keys."""
-    with closing(_opened_to_read(path, kind)) as database:
+    with _opened_to_read(path, kind) as database:
         return _records(database, kind)
 
 
 def read_histories(path: Path, problem: str) -> dict[str, list[MonitoredSeries]]:
     """For each method of a problem, its folds' monitored series."""
-    query = "SELECT method, repetition, fold, series, points FROM histories WHERE problem = ?"
+    columns = {"method": str, "repetition": int, "fold": int, "series": str, "points": bytes}
     folds: dict[tuple[str, int, int], dict[str, Any]] = defaultdict(dict)
-    with closing(_opened_to_read(path)) as database:
-        for method, repetition, fold, series, points in database.execute(query, (problem,)):
-            folds[method, repetition, fold][series] = np.frombuffer(points, dtype="<f4")
+    with _opened_to_read(path) as database:
+        for row in _rows(database, "histories", columns, where={"problem": problem}):
+            series = folds[row["method"], row["repetition"], row["fold"]]
+            series[row["series"]] = np.frombuffer(row["points"], dtype="<f4")
     by_method: dict[str, list[MonitoredSeries]] = defaultdict(list)
     for (method, _, _), history in folds.items():
         by_method[method].append(history)
@@ -197,35 +171,57 @@ def read_histories(path: Path, problem: str) -> dict[str, list[MonitoredSeries]]
 
 def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
     """When each run on this file began, and its versions."""
-    with closing(_opened_to_read(path)) as database:
-        return [
-            (started, json.loads(versions))
-            for started, versions in database.execute("SELECT started, versions FROM sessions")
-        ]
+    with _opened_to_read(path) as database:
+        rows = _rows(database, "sessions", {"started": str, "versions": str})
+        return [(row["started"], dict(json.loads(row["versions"]))) for row in rows]
 
 
 def problems_in(path: Path) -> list[str]:
     """The names of the problems that the file's plans had."""
-    with closing(_opened_to_read(path)) as database:
-        names = [name for (name,) in database.execute("SELECT name FROM settings ORDER BY name")]
-    return [name.removeprefix(PROBLEM_PREFIX) for name in names if name.startswith(PROBLEM_PREFIX)]
+    return list(_named(path, PROBLEM_PREFIX))
 
 
 def methods_in(path: Path) -> dict[str, str]:
     """The methods of the file's plans by name, as `Method.described` says them."""
-    with closing(_opened_to_read(path)) as database:
-        settings = dict(database.execute("SELECT name, value FROM settings ORDER BY name"))
+    return _named(path, METHOD_PREFIX)
+
+
+def _named(path: Path, prefix: str) -> dict[str, str]:
+    """The settings whose name begins so, by the rest of it."""
+    with _opened_to_read(path) as database:
+        stored = _settings(database)
     return {
-        name.removeprefix(METHOD_PREFIX): value
-        for name, value in settings.items()
-        if name.startswith(METHOD_PREFIX)
+        name.removeprefix(prefix): value
+        for name, value in sorted(stored.items())
+        if name.startswith(prefix)
     }
 
 
+def _settings(database: sqlite3.Connection) -> dict[str, str]:
+    rows = _rows(database, "settings", {"name": str, "value": str})
+    return {row["name"]: row["value"] for row in rows}
+
+
 def _records(database: sqlite3.Connection, kind: type[R]) -> list[R]:
-    names = [field.name for field in fields(kind)]
-    rows = database.execute(f"SELECT {', '.join(names)} FROM records")
-    return [kind(**dict(zip(names, row, strict=True))) for row in rows]
+    columns = {field.name: COLUMN_TYPES[str(field.type)][1] for field in fields(kind)}
+    return [kind(**row) for row in _rows(database, "records", columns)]
+
+
+def _rows(
+    database: sqlite3.Connection,
+    table: str,
+    columns: Mapping[str, Any],
+    where: Mapping[str, str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """A table's rows by column; ValueError where a value is not of its column's type."""
+    condition = "".join(f" WHERE {name} = ?" for name in where or ())
+    query = f"SELECT {', '.join(columns)} FROM {table}{condition}"
+    for values in database.execute(query, tuple((where or {}).values())):
+        row = dict(zip(columns, values, strict=True))
+        wrong = [name for name, value in row.items() if not isinstance(value, columns[name])]
+        if wrong:
+            raise ValueError(f"{wrong[0]} among its {table} is {row[wrong[0]]!r:.80}")
+        yield row
 
 
 def differing(setting: str, other: str) -> str:
@@ -243,14 +239,15 @@ def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
 
     It is portable, and gone when the process is.
     """
+    beside = path.with_name(path.name + ".lock")
     with writing(path):
-        lock = sqlite3.connect(
-            path.with_name(path.name + ".lock"), timeout=wait_seconds, isolation_level=None
-        )
+        lock = sqlite3.connect(beside, timeout=wait_seconds, isolation_level=None)
         try:
             lock.execute("BEGIN EXCLUSIVE")
-        except BaseException:
+        except BaseException as error:
             lock.close()
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+                raise StudyError(f"{beside} is not a study's lock: delete it") from error
             raise
     return lock
 
@@ -259,35 +256,17 @@ def _opened(path: Path, kind: type[Kept]) -> sqlite3.Connection:
     with writing(path):
         database = sqlite3.connect(path)
         try:
-            _prepare(database, path, kind)
+            if _is_empty(database, path, kind):
+                database.execute("PRAGMA journal_mode = WAL")
+                database.executescript(schema(kind))
         except BaseException:
             database.close()
             raise
     return database
 
 
-def _prepare(database: sqlite3.Connection, path: Path, kind: type[Kept]) -> None:
-    try:
-        _check_format(database, path, kind)
-        database.execute("PRAGMA journal_mode = WAL")
-        database.executescript(schema(kind))
-    except sqlite3.OperationalError:
-        # This one is a DatabaseError too, but of the file's place, not of what is in it.
-        raise
-    except sqlite3.DatabaseError as error:
-        raise StudyError(f"{path} is not a study file: {error}") from error
-
-
-def _check_format(database: sqlite3.Connection, path: Path, kind: type[Kept]) -> None:
-    version = database.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, kind.FORMAT):
-        raise StudyError(
-            f"{path} was written in format {version}, of other records or by another version of "
-            f"astralearn; here it must be {kind.FORMAT}"
-        )
-
-
-def _opened_to_read(path: Path, kind: type[Kept] | None = None) -> sqlite3.Connection:
+@contextmanager
+def _opened_to_read(path: Path, kind: type[Kept] | None = None) -> Iterator[sqlite3.Connection]:
     """The file as it is, or an empty study where a killed run had written nothing.
 
     kind: of its records; None where they do not matter.
@@ -295,28 +274,29 @@ def _opened_to_read(path: Path, kind: type[Kept] | None = None) -> sqlite3.Conne
     # Unlike Path.is_file, this takes a name that is too long, or hidden from us, for an absent one.
     if not os.path.isfile(path):
         raise StudyError(f"no study file: {path}")
-    try:
-        database = _read_only(path)
-    except sqlite3.OperationalError as error:
-        raise StudyError(f"{path} cannot be read ({error})") from error
-    except sqlite3.DatabaseError as error:
-        raise StudyError(f"{path} is not a study file: {error}") from error
+    with reading(path), closing(_read_only(path)) as stored:
+        if not _is_empty(stored, path, kind):
+            yield stored
+            return
+        with closing(sqlite3.connect(":memory:")) as empty:
+            empty.executescript(schema(kind or Record))
+            yield empty
+
+
+def _is_empty(database: sqlite3.Connection, path: Path, kind: type[Kept] | None) -> bool:
+    """Whether it has no tables yet; StudyError where it has not those of such a study."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if kind is not None and version not in (0, kind.FORMAT):
+        raise StudyError(
+            f"{path} was written in format {version}, of other records or by another version of "
+            f"astralearn; here it must be {kind.FORMAT}"
+        )
     listed = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = {name for (name,) in listed}
-    if not tables:
-        database.close()
-        database = sqlite3.connect(":memory:")
-        database.executescript(schema(kind or Record))
-    elif "records" not in tables:
-        database.close()
-        raise StudyError(f"{path} is not a study file: it has no table of records")
-    elif kind is not None:
-        try:
-            _check_format(database, path, kind)
-        except BaseException:
-            database.close()
-            raise
-    return database
+    missing = [name for name in TABLES if name not in tables]
+    if tables and missing:
+        raise damaged(path, f"it has no table of {missing[0]}")
+    return not tables
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

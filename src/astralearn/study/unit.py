@@ -22,8 +22,9 @@ from astralearn.tabular import encoder_for
 HISTORY_POINTS = 250
 # XGBoost says when and from where it raised: one error on many folds is to be one message.
 PASSING_DETAIL = re.compile(r"\[\d\d:\d\d:\d\d\] |Stack trace:.*", re.DOTALL)
-# Values of a unit's folds before they are encoded, each in a copy of its own: 32 MB.
-MOST_ENCODED = 4_000_000
+# Values of a unit's folds. A killed run loses its units in flight, and a unit of this many takes
+# seconds; where X has to be encoded, each fold is a copy of its own, 8 MB of them.
+MOST_STACKED = 1_000_000
 
 
 class Unit(NamedTuple):
@@ -54,12 +55,11 @@ def units(
 ) -> list[Unit]:
     """The units of one problem and method.
 
-    `stack` folds each where the method trains many in one call, otherwise one each. Where X has to
-    be encoded, as many as MOST_ENCODED allows.
+    One fold each; where the method trains many in one call, at most `stack` of them and as many
+    as MOST_STACKED allows.
     """
-    size = stack if method.stacks else 1
-    if size > 1 and encoder_for(problem.X) is not None:
-        size = max(1, min(size, MOST_ENCODED // (problem.rows * problem.features)))
+    most = max(1, MOST_STACKED // (problem.rows * problem.features))
+    size = min(stack, most) if method.stacks else 1
     return [
         Unit(problem, method, splits[start : start + size], seed)
         for start in range(0, len(splits), size)
