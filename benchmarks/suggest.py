@@ -1,7 +1,7 @@
 """Labels needed to find ten further positives from five: `suggest` beside two usual orders.
 
 On RareBench's open half. Each round the rows that a rule chooses are labelled and the model is
-fitted anew. Rules: `astralearn.fit_score.suggested_rows`, a random order among the top 10 % of
+fitted anew. Rules: `astralearn.tabular.choosing.suggested_rows`, a random order among the top 10 % of
 scores, and uncertainty sampling (nearest to the cut). Where a rule finds fewer than ten within
 MOST_LABELS, that number counts.
 
@@ -20,8 +20,8 @@ import numpy as np
 
 from astralearn import ASTraClassifier
 from astralearn.datasets.rarebench import OPEN, load_problem
-from astralearn.fit_score import suggested_rows
 from astralearn.tabular import encoder_for
+from astralearn.tabular.choosing import suggested_rows
 
 KNOWN, WANTED = 5, 10
 NEGATIVES_KNOWN, POOL_NEGATIVES, POOL_POSITIVES = 1000, 10_000, 30

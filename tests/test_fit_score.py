@@ -6,8 +6,9 @@ import pytest
 
 from astralearn import ASTraClassifier, fit_score, load
 from astralearn.datasets import NotTwoClassesError
-from astralearn.fit_score import FlagRule, fit_table, score_table, show, suggest, suggested_rows
+from astralearn.fit_score import fit_table, score_table, show, suggest
 from astralearn.tabular import TabularASTraClassifier
+from astralearn.tabular.choosing import FlagRule
 
 ROWS = 1500
 QUICK = ASTraClassifier(epochs=60, n_estimators=2, random_state=0, alpha=2.0, margin=0.0)
@@ -105,20 +106,6 @@ def test_rules_of_flags(folder):
     assert ((out["risk"] >= 0.01) == (out["flag"] == 1))[known].all()
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        (FlagRule(top=1, share=0.1), "exclude each other"),
-        (FlagRule(top=-1), "top must be at least 0; found -1"),
-        (FlagRule(share=1.5), "share must lie between 0 and 1; found 1.5"),
-        (FlagRule(cost_miss=5), "cost_alarm must be above 0; found None"),
-    ],
-)
-def test_rules_that_are_none(folder, rule, message):
-    with pytest.raises(ValueError, match=message):
-        scored_csv(folder, rule=rule)
-
-
 def test_columns_are_looked_at_before_a_row_is_scored(folder, tmp_path):
     new = pd.read_parquet(folder / "new.parquet")
     for frame, message in [
@@ -139,6 +126,7 @@ def test_suggestions(folder):
     new = pd.read_parquet(folder / "new.parquet")
     found = suggest(folder / "cards.astra", new, 20)
     assert len(found.rows) == 20
+    assert found.rows.columns.tolist() == [*new.columns, "risk", "reasons"]
     assert (found.rows["amount"] > 500).sum() >= 14
     assert found.rows["reasons"].iloc[0].startswith("amount ")
     risk = load(folder / "cards.astra").predict_risk(new)
@@ -146,11 +134,6 @@ def test_suggestions(folder):
     assert len(suggest(folder / "cards.astra", new.head(3), 20).rows) == 3
     with pytest.raises(ValueError, match="n must be at least 1; found 0"):
         suggest(folder / "cards.astra", new, 0)
-
-
-def test_suggested_rows_are_distinct():
-    chosen = suggested_rows(np.random.default_rng(0).normal(size=50), 50)
-    assert sorted(chosen) == list(range(50))
 
 
 def test_the_card_says_what_the_model_is(folder):

@@ -11,6 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
 from astralearn import __version__, datasets
+from astralearn.cli_tables import add_tables, names, print_notes
+from astralearn.model_file import ModelFileError
 from astralearn.study import StudyError
 from astralearn.study.ending import signals_as_interrupts
 
@@ -32,6 +34,7 @@ EXIT_CODES: dict[type[ValueError], int] = {
     datasets.UnreadableError: 7,
     datasets.UnavailableError: 8,
     StudyError: 9,
+    ModelFileError: 11,
 }
 # Arguments whose option has another name.
 FLAGS = {"n_jobs": "jobs", "path": "out"}
@@ -113,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     says = "the target's positive value (default: the rarer of two)"
     compare("--positive", metavar="VALUE", help=says)
     says = "comma-separated: names, ladder, trees, rivals, all (default: all)"
-    compare("--methods", metavar="LIST", type=_names, default=["all"], help=says)
+    compare("--methods", metavar="LIST", type=names, default=["all"], help=says)
     compare("--folds", type=int, help="parts that are tested in turn (default: 5)")
     says = "as many folds as positives: each is tested once a repetition"
     compare("--leave-one-positive-out", action="store_true", help=says)
@@ -127,12 +130,14 @@ def _parser() -> argparse.ArgumentParser:
     says = "the same artefacts in about a minute, with few epochs and repetitions"
     reproduce("--quick", action="store_true", help=says)
     says = "comma-separated (default: all five)"
-    reproduce("--problems", metavar="LIST", type=_names, help=says)
+    reproduce("--problems", metavar="LIST", type=names, help=says)
 
     for shared in (compare, reproduce):
         shared("--out", metavar="DIR", help="where tables, figures and the study's file go")
         shared("--jobs", type=int, default=-1, help="processes at once (default: one per core)")
         shared("--seed", type=int, default=0, help="decides folds and fits (default: 0)")
+
+    add_tables(command)
 
     data = commands.add_parser("data", help="the catalogue of problems").add_subparsers(
         title="commands", required=True
@@ -144,20 +149,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _names(listed: str) -> list[str]:
-    return [name.strip() for name in listed.split(",")]
-
-
 def _compare(options: argparse.Namespace, console: Console) -> None:
     from astralearn.compare import plan_comparison
-    from astralearn.report import one_line
 
     arguments = "target positive methods folds leave_one_positive_out repetitions epochs seed out"
     planned = plan_comparison(
         options.data, **{name: getattr(options, name) for name in arguments.split()}
     )
-    for note in planned.notes:
-        console.print(f"note: {one_line(note)}", soft_wrap=True)
+    print_notes(console, planned.notes)
     found: Comparison = _ran(planned, options, console)
     texts = [str(found.advice)] if found.advice else []
     if options.out is None:

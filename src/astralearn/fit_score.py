@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,12 @@ from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 from astralearn.model_card import card
 from astralearn.model_file import load
 from astralearn.tabular import TabularASTraClassifier
+from astralearn.tabular.choosing import FlagRule, suggested_rows
 from astralearn.tabular.columns import NUMBER, listed
 
 ROWS_AT_ONCE = 1 << 15
 WORKERS = 2
 MOST_BAD_NAMED = 20
-EVERY = 5  # the place of a suggestion that is chosen for what its label tells
 ADDED = ("risk", "rank", "flag", "reasons")
 
 Progress = Callable[[int], None]
@@ -43,45 +43,6 @@ class FittedTable:
     model: TabularASTraClassifier
     notes: list[str]
     card: str
-
-
-class FlagRule(NamedTuple):
-    """Which rows are flagged; at most one rule, and by the model's own cut without any.
-
-    top: so many of the highest risk.
-    share: this share of all rows, those of the highest risk.
-    cost_miss, cost_alarm: what a missed positive and a false alarm cost; a row is flagged where
-        its risk times the one is at least the other's chance times its cost.
-    """
-
-    top: int | None = None
-    share: float | None = None
-    cost_miss: float | None = None
-    cost_alarm: float | None = None
-
-    def check(self) -> None:
-        """Refuse numbers out of range, and two rules at once."""
-        has_costs = self.cost_miss is not None or self.cost_alarm is not None
-        if sum([self.top is not None, self.share is not None, has_costs]) > 1:
-            raise ValueError("top, share and costs exclude each other: name one of them")
-        if self.top is not None and self.top < 0:
-            raise ValueError(f"top must be at least 0; found {self.top}")
-        if self.share is not None and not 0 <= self.share <= 1:
-            raise ValueError(f"share must lie between 0 and 1; found {self.share}")
-        if has_costs:
-            for name in ("cost_miss", "cost_alarm"):
-                if not (getattr(self, name) or 0) > 0:
-                    raise ValueError(f"{name} must be above 0; found {getattr(self, name)}")
-
-    def flagged(self, risk: np.ndarray, ranks: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
-        """Whether each row is flagged, (rows,). is_cut: by the model's own cut."""
-        if self.top is not None:
-            return ranks <= self.top
-        if self.share is not None:
-            return ranks <= round(self.share * np.isfinite(risk).sum())
-        if self.cost_miss is not None and self.cost_alarm is not None:
-            return risk * self.cost_miss >= (1 - risk) * self.cost_alarm
-        return is_cut
 
 
 @dataclass
@@ -118,6 +79,7 @@ def fit_table(
     *,
     positive: object = None,
     model: TabularASTraClassifier | None = None,
+    decision: Any = None,
     out: str | Path | None = None,
     separator: str | None = None,
     encoding: str | None = None,
@@ -128,6 +90,7 @@ def fit_table(
     target: the column to predict; the rarer of its two values is the positive one.
     positive: the positive value where there are more than two.
     model: with other settings than the default's; it is fitted.
+    decision: what the cut is for, as `ASTraClassifier.decide` takes it; None for the model's own.
     out: where the model file goes; a card goes beside it, with the ending .md.
     separator, encoding: of a text file; None to find them.
     """
@@ -157,6 +120,8 @@ def fit_table(
         model.fit(rows.drop(columns=str(target)), y)
     notes += [*said_of_labels, *model.encoder_.described()]
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+    if decision is not None:
+        model = model.decide(decision)
     model.data_ = name
     written = card(model)
     if out is not None:
@@ -232,7 +197,12 @@ def score_table(
 
 
 def suggest(
-    model: TabularASTraClassifier | str | Path, pool: str | Path | pd.DataFrame, n: int = 50
+    model: TabularASTraClassifier | str | Path,
+    pool: str | Path | pd.DataFrame,
+    n: int = 50,
+    *,
+    separator: str | None = None,
+    encoding: str | None = None,
 ) -> Suggestions:
     """Which unlabelled rows to look at next, and how many positives the pool may hold.
 
@@ -242,34 +212,22 @@ def suggest(
     model: fitted, or its file.
     pool: a file or a frame, with the columns that were learned from.
     n: how many rows.
+    separator, encoding: of a text file; None to find them.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1; found {n}")
     model = load(model) if isinstance(model, str | Path) else model
-    frame = pool if isinstance(pool, pd.DataFrame) else read_table(pool)
-    frame = frame[list(model.encoder_.kinds_)] if model.encoder_.group is None else frame
-    encoded = model.encoder_.encode(frame).numbers
-    score, risk = model.score_and_risk(encoded)
+    if isinstance(pool, pd.DataFrame):
+        frame = pool
+    else:
+        frame = read_table(pool, separator=separator, encoding=encoding)
+    group = [] if model.encoder_.group is None else [model.encoder_.group]
+    learned = frame[[name for name in (*model.encoder_.kinds_, *group) if name in frame.columns]]
+    score, risk = model.score_and_risk(model.encoder_.transform(learned))
     chosen = suggested_rows(score, n)
-    rows = frame.iloc[chosen].assign(risk=risk[chosen], reasons=model.explain(frame.iloc[chosen]))
+    reasons = model.explain(learned.iloc[chosen])
+    rows = frame.iloc[chosen].assign(risk=risk[chosen], reasons=reasons)
     return Suggestions(rows, float(risk.sum()))
-
-
-def suggested_rows(score: np.ndarray, n: int) -> np.ndarray:
-    """Numbers of the n rows to look at, in order: every fifth is the nearest to the cut.
-
-    score: (rows,), above 0 for the minority.
-
-    >>> suggested_rows(np.asarray([9.0, -9.0, 8.0, 0.1, 7.0, 6.0, 5.0]), 6).tolist()
-    [0, 2, 4, 5, 3, 6]
-    """
-    likeliest = iter(np.argsort(-score, kind="stable").tolist())
-    nearest = iter(np.argsort(np.abs(score), kind="stable").tolist())
-    chosen: dict[int, None] = {}
-    while len(chosen) < min(n, len(score)):
-        order = nearest if len(chosen) % EVERY == EVERY - 1 else likeliest
-        chosen[next(row for row in order if row not in chosen)] = None
-    return np.asarray(list(chosen), dtype=int)
 
 
 def show(model: TabularASTraClassifier | str | Path) -> str:

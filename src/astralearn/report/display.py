@@ -47,6 +47,27 @@ def shown(console: Console) -> Iterator[Callable[[RunProgress], None]]:
         yield update
 
 
+@contextmanager
+def rows_counted(console: Console) -> Iterator[Callable[[int], None] | None]:
+    """Yield what is called with numbers of rows, to show how many are done.
+
+    It is None without a terminal.
+    """
+    if not console.is_terminal:
+        yield None
+        return
+    from rich import progress as rich
+
+    columns = (
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.completed:,.0f} rows read, each twice"),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda rows: bar.advance(task, rows)
+
+
 def _lines(console: Console) -> Callable[[RunProgress], None]:
     """A line whenever the problem or method changes: enough for a log file."""
     from rich.text import Text

@@ -209,6 +209,9 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def decide(self, decision: Any) -> Self:
         """This classifier with the cut for another aim, without a new fit."""
+        if not hasattr(self.classifier_, "decide"):
+            kind = type(self.classifier_).__name__
+            raise ValueError(f"`decision` must be left out: {kind} has no other than its own")
         decided = copy.copy(self)
         decided.classifier_ = self.classifier_.decide(decision)
         return decided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -47,9 +47,8 @@ class Feature(NamedTuple):
 class Encoded(NamedTuple):
     """Rows as numbers, and what in them could not be read.
 
-    numbers: (rows, encoded columns), finite.
-    bad: {column: (rows,) whether its value is not of the column's kind}; a bad value is encoded
-        as a missing one.
+    numbers: (rows, encoded columns), finite; a bad value is encoded as a missing one.
+    bad: {column: (rows,) whether its value is not of the column's kind}.
     """
 
     numbers: np.ndarray
@@ -85,8 +84,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     __module__ = "astralearn.tabular"  # where users, pickles and model files find it
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init__(
         self,
@@ -124,12 +121,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("drop leaves no column of X to learn from")
         self.kinds_ = {name: kind_of(frame[name]) for name in learned}
         values = self._values(frame)[0]
-        self.date_parts_ = {
-            name: parts_of(
-                values[name], absolute=self.absolute_days, is_grouped=self.group is not None
-            )
-            for name in self._named_by_kind(DATE)
-        }
+        asked = {"absolute": self.absolute_days, "is_grouped": self.group is not None}
+        dates = self._named_by_kind(DATE)
+        self.date_parts_ = {name: parts_of(values[name], **asked) for name in dates}
         # A column that is empty in some fold must not change the number of columns: it becomes 0.
         self.imputer_ = SimpleImputer(
             strategy="median", add_indicator=True, keep_empty_features=True
@@ -270,7 +264,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"{listed(self.counts_)} (read as numbers are columns of nothing but 1234.5 and "
                 "gaps, as dates of 2024-12-31)"
             )
-        said += [f"{name} became its {', '.join(p)}" for name, p in self.date_parts_.items()]
+        said += [f"{name} became its {', '.join(of)}" for name, of in self.date_parts_.items()]
         marked = [self._number_names()[place][0] for place in self._marked()]
         if marked:
             said.append(

@@ -1,0 +1,183 @@
+"""The command line's verbs from a table to decisions: fit, score, suggest, show."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def add_tables(command: Callable[..., Any]) -> None:
+    """Add the verbs to the parser.
+
+    command: adds a command by its name, what it does and its texts, and returns what adds an
+        argument to it.
+    """
+    fit = command(
+        "fit",
+        _fit,
+        help="learn from a table and write a model file",
+        epilog="example: astralearn fit cards.csv --target fraud --drop card_id --out cards.astra",
+    )
+    fit("data", help="CSV, Parquet, Excel or ARFF file")
+    fit("--target", metavar="COLUMN", required=True, help="the column to predict")
+    says = "the target's positive value (default: the rarer of two)"
+    fit("--positive", metavar="VALUE", help=says)
+    says = "what the cut is for: g_mean, mcc, f1, alerts=0.01, recall=0.9, precision=0.5 or "
+    fit("--decision", type=_decision, metavar="AIM", help=f"{says}cost=yes:100,no:1")
+    fit("--out", metavar="MODEL", required=True, help="the model file; MODEL.md is its card")
+    fit("--drop", metavar="LIST", type=names, default=[], help="columns to leave out")
+    says = "columns to keep that look like a row's number or a copy of the target"
+    fit("--keep", metavar="LIST", type=names, default=[], help=says)
+    says = "say a card: dates also become the days since the group's previous row"
+    fit("--group", metavar="COLUMN", help=says)
+    fit("--absolute-days", action="store_true", help="dates as days since 1970 too")
+    fit("--seed", type=int, default=0, help="decides the fit (default: 0)")
+
+    score = command(
+        "score",
+        _score,
+        help="add risk, rank and flag to every row of a table",
+        epilog="example: astralearn score cards.astra new.csv --out scored.csv --top 50 --explain",
+    )
+    score("model", help="a file that `astralearn fit` wrote")
+    score("data", help="CSV or Parquet file, of any size")
+    score("--out", metavar="FILE", required=True, help="CSV or Parquet file to write")
+    score("--top", type=int, metavar="N", help="flag the N rows of the highest risk")
+    score("--share", type=_share, metavar="SHARE", help="flag this share of rows, as 1%% or 0.01")
+    score("--cost-miss", type=float, metavar="A", help="what a missed positive costs, and")
+    score("--cost-alarm", type=float, metavar="B", help="a false alarm: flag by these")
+    score("--explain", action="store_true", help="say why, of every flagged row")
+
+    suggest = command(
+        "suggest",
+        _suggest,
+        help="which unlabelled rows to look at next",
+        epilog="example: astralearn suggest cards.astra pool.csv -n 20 --out look.csv",
+    )
+    suggest("model", help="a file that `astralearn fit` wrote")
+    suggest("data", help="CSV, Parquet, Excel or ARFF file of unlabelled rows")
+    suggest("-n", type=int, default=50, help="how many (default: 50)")
+    suggest("--out", metavar="FILE", help="CSV file to write them to (default: print them)")
+
+    for reads in (fit, score, suggest):
+        reads("--separator", "--sep", metavar="CHAR", help="of a text file (default: found)")
+        reads("--encoding", help="of a text file (default: found)")
+
+    show = command("show", _show_model, help="what a model is, and what to expect of it")
+    show("model", help="a file that `astralearn fit` wrote")
+
+
+def _share(text: str) -> float:
+    """1% and 0.01 are the same share."""
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
+def _decision(text: str) -> Any:
+    """An aim as `decide` takes it: a name, {name: number}, or {"cost": {label: cost}}."""
+    name, is_given, value = text.partition("=")
+    if not is_given:
+        return name
+    if name != "cost":
+        return {name: float(value)}
+    costs = dict(part.split(":") for part in value.split(","))
+    return {name: {label: float(cost) for label, cost in costs.items()}}
+
+
+def names(listed: str) -> list[str]:
+    """What a comma-separated list names."""
+    return [name.strip() for name in listed.split(",")]
+
+
+def _fit(options: argparse.Namespace, console: Console) -> None:
+    from astralearn.fit_score import fit_table
+    from astralearn.tabular import TabularASTraClassifier
+
+    model = TabularASTraClassifier(
+        drop=options.drop,
+        keep=options.keep,
+        group=options.group,
+        absolute_days=options.absolute_days,
+        random_state=options.seed,
+    )
+    fitted = fit_table(
+        options.data,
+        options.target,
+        positive=options.positive,
+        model=model,
+        decision=options.decision,
+        out=options.out,
+        separator=options.separator,
+        encoding=options.encoding,
+    )
+    print_notes(console, fitted.notes)
+    console.print(fitted.card, soft_wrap=True)
+    console.print(f"Written: {options.out} and {options.out}.md", soft_wrap=True)
+
+
+def _score(options: argparse.Namespace, console: Console) -> None:
+    from astralearn.fit_score import score_table
+    from astralearn.report.display import rows_counted
+    from astralearn.tabular.choosing import FlagRule
+
+    rule = FlagRule(
+        top=options.top,
+        share=options.share,
+        cost_miss=options.cost_miss,
+        cost_alarm=options.cost_alarm,
+    )
+    with rows_counted(console) as progress:
+        scored = score_table(
+            options.model,
+            options.data,
+            options.out,
+            rule=rule,
+            explain=options.explain,
+            progress=progress,
+            separator=options.separator,
+            encoding=options.encoding,
+        )
+    print_notes(console, scored.notes)
+    console.print(
+        f"{scored.rows:,} rows, {scored.flagged:,} flagged, {scored.bad:,} not scored; "
+        f"{scored.expected_positives:,.1f} positives expected. Written: {options.out}",
+        soft_wrap=True,
+    )
+
+
+def _suggest(options: argparse.Namespace, _console: Console) -> None:
+    from astralearn.datasets.streams import RowWriter
+    from astralearn.fit_score import suggest
+
+    found = suggest(
+        options.model,
+        options.data,
+        options.n,
+        separator=options.separator,
+        encoding=options.encoding,
+    )
+    if options.out is None:
+        print(found.rows.to_csv(index_label="row"), end="")
+    else:
+        with RowWriter(options.out) as writer:
+            writer.write(found.rows.rename_axis("row").reset_index(), {})
+    # The rows are for a reader of CSV, and this sentence is not.
+    print(f"{found.expected_positives:,.1f} positives expected among all rows", file=sys.stderr)
+
+
+def _show_model(options: argparse.Namespace, console: Console) -> None:
+    from astralearn.fit_score import show
+
+    console.print(show(options.model), soft_wrap=True)
+
+
+def print_notes(console: Console, notes: Sequence[str]) -> None:
+    """Print sentences that a reader may pass over, a line each."""
+    from astralearn.report import one_line
+
+    for note in notes:
+        console.print(f"note: {one_line(note)}", soft_wrap=True)

@@ -1,0 +1,131 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from astralearn import cli
+from astralearn.cli_tables import _decision, _share
+from astralearn.tabular import TabularASTraClassifier
+
+ROWS = 400
+
+
+def ran(capsys, *arguments):
+    code = cli.main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table as a bank may send it: semicolons, decimal commas, cp1252."""
+    folder = tmp_path_factory.mktemp("cli")
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "amount": random.lognormal(3, 0.5, ROWS).round(2),
+            "age": random.normal(40, 10, ROWS).round(1),
+            "größe": random.choice(["klein", "groß"], ROWS),
+            "fraud": np.where(np.arange(ROWS) < 8, "ja", "nein"),
+        }
+    )
+    frame.loc[:7, "amount"] += 900
+    frame.to_csv(folder / "cards.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    frame.drop(columns="fraud").to_parquet(folder / "new.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    path = folder / "cards.astra"
+    arguments = ["fit", str(folder / "cards.csv"), "--target", "fraud", "--drop", "age"]
+    assert cli.main([*arguments, "--out", str(path)]) == 0
+    return path
+
+
+@pytest.mark.slow
+def test_from_a_table_to_decisions_in_three_commands(folder, model, capsys):
+    code, out, err = ran(capsys, "show", model)
+    assert (code, err) == (0, "")
+    assert "`cards.csv`, 400 rows, 8 of them positive" in out
+    assert (folder / "cards.astra.md").read_text() in out
+    scored = folder / "scored.csv"
+    code, out, err = ran(
+        capsys,
+        "score",
+        model,
+        folder / "new.parquet",
+        "--out",
+        scored,
+        "--share",
+        "2%",
+        "--explain",
+    )
+    assert (code, err) == (0, "")
+    assert "400 rows, 8 flagged, 0 not scored" in out
+    frame = pd.read_csv(scored)
+    assert (frame["flag"][:8] == 1).all()
+    assert frame["reasons"][:8].str.startswith("amount ").all()
+    code, out, err = ran(capsys, "suggest", model, folder / "new.parquet", "-n", 3)
+    assert code == 0
+    assert out.splitlines()[0] == "row,amount,age,größe,risk,reasons"
+    assert len(out.splitlines()) == 4
+    assert err.endswith("positives expected among all rows\n")
+    code, out, _ = ran(
+        capsys, "suggest", model, folder / "new.parquet", "-n", 3, "--out", folder / "look.csv"
+    )
+    assert (code, out, len(pd.read_csv(folder / "look.csv"))) == (0, "", 3)
+
+
+@pytest.mark.slow
+def test_exit_codes(folder, model, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    for arguments, expected, message in [
+        (["score", model, tmp_path / "none.csv", "--out", out], 3, "no such file"),
+        (["score", tmp_path / "none", folder / "new.parquet", "--out", out], 11, "no such file"),
+        (
+            ["score", folder / "cards.csv", folder / "new.parquet", "--out", out],
+            11,
+            "no model file",
+        ),
+        (
+            ["score", model, folder / "new.parquet", "--out", "/nowhere/o.csv"],
+            1,
+            "cannot be written",
+        ),
+        (
+            ["score", model, folder / "new.parquet", "--out", out, "--top", 1, "--share", "1%"],
+            2,
+            "--top, --share and costs exclude each other",
+        ),
+        (["fit", folder / "cards.csv", "--target", "x", "--out", out], 4, "no column 'x'"),
+        (["suggest", model, folder / "new.parquet", "-n", 0], 2, "must be at least 1"),
+    ]:
+        code, _, err = ran(capsys, *arguments)
+        assert code == expected, err
+        assert message in err
+        assert not out.exists()
+
+
+def test_what_was_assumed_is_said(folder, capsys, monkeypatch):
+    fitted = []
+
+    def fit(self, X, y):
+        fitted.append((X, y))
+        raise ValueError("enough")
+
+    monkeypatch.setattr(TabularASTraClassifier, "fit", fit)
+    code, _, err = ran(
+        capsys, "fit", folder / "cards.csv", "--target", "fraud", "--out", folder / "x"
+    )
+    assert (code, err) == (2, "astralearn: enough\n")
+    ((X, y),) = fitted
+    assert X.columns.tolist() == ["amount", "age", "größe"]
+    assert X["amount"].dtype == float
+    assert y.value_counts().to_dict() == {"nein": 392, "ja": 8}
+
+
+def test_shares_and_decisions():
+    assert _share("1%") == _share("0.01") == 0.01
+    assert _decision("mcc") == "mcc"
+    assert _decision("alerts=0.01") == {"alerts": 0.01}
+    assert _decision("cost=yes:100,no:1") == {"cost": {"yes": 100.0, "no": 1.0}}
