@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from astralearn import __version__, datasets
 from astralearn.cli_tables import add_tables, names, print_notes
+from astralearn.datasets.errors import UnwritableError
 from astralearn.model_file import ModelFileError
 from astralearn.study import StudyError
 from astralearn.study.ending import signals_as_interrupts
@@ -35,6 +36,7 @@ EXIT_CODES: dict[type[ValueError], int] = {
     datasets.UnavailableError: 8,
     StudyError: 9,
     ModelFileError: 11,
+    UnwritableError: 12,
 }
 # Arguments whose option has another name.
 FLAGS = {"n_jobs": "jobs", "path": "out"}

@@ -150,7 +150,7 @@ def _score(options: argparse.Namespace, console: Console) -> None:
 
 
 def _suggest(options: argparse.Namespace, _console: Console) -> None:
-    from astralearn.datasets.streams import RowWriter
+    from astralearn.datasets.streams import RowWriter, writing
     from astralearn.fit_score import suggest
 
     found = suggest(
@@ -163,7 +163,7 @@ def _suggest(options: argparse.Namespace, _console: Console) -> None:
     if options.out is None:
         print(found.rows.to_csv(index_label="row"), end="")
     else:
-        with RowWriter(options.out) as writer:
+        with writing(options.out), RowWriter(options.out) as writer:
             writer.write(found.rows.rename_axis("row").reset_index(), {})
     # The rows are for a reader of CSV, and this sentence is not.
     print(f"{found.expected_positives:,.1f} positives expected among all rows", file=sys.stderr)

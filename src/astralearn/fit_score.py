@@ -15,7 +15,7 @@ import pandas as pd
 
 from astralearn.datasets import read_table
 from astralearn.datasets.problem import labelled
-from astralearn.datasets.streams import RowStream, RowWriter, row_stream
+from astralearn.datasets.streams import RowStream, RowWriter, row_stream, writing
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 from astralearn.model_card import card
 from astralearn.model_file import load
@@ -125,8 +125,9 @@ def fit_table(
     model.data_ = name
     written = card(model)
     if out is not None:
-        model.save(out)
-        Path(f"{out}.md").write_text(written, encoding="utf-8")
+        with writing(out):
+            model.save(out)
+            Path(f"{out}.md").write_text(written, encoding="utf-8")
     return FittedTable(model, notes, written)
 
 
@@ -172,7 +173,7 @@ def score_table(
     scored.expected_positives = float(np.nansum(risk))
     frames = _frames(model, stream) if explain else None
     start = 0
-    with writer:
+    with writing(out), writer:
         for original in stream.originals():
             here = slice(start, start + len(original))
             start = here.stop

@@ -32,3 +32,7 @@ class NotTwoClassesError(DataError):
 
 class TooFewPositivesError(DataError):
     """Fewer positives, or negatives, than folds."""
+
+
+class UnwritableError(DataError):
+    """A result cannot be written where it is to go."""

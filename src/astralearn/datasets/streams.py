@@ -6,13 +6,14 @@ import gzip
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from astralearn.datasets.errors import MissingFileError, UnreadableError
+from astralearn.datasets.errors import MissingFileError, UnreadableError, UnwritableError
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
 
 PARQUET = ".parquet"
@@ -116,6 +117,16 @@ class _ParquetStream:
 
         for batch in self.file.iter_batches(batch_size=self.rows):
             yield pyarrow.Table.from_batches([batch])
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Say of errors of the disk inside which file they are of, as an UnwritableError."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UnwritableError(f"{path} cannot be written ({why}): use another `out`") from error
 
 
 class RowWriter:
