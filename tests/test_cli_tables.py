@@ -89,7 +89,7 @@ def test_exit_codes(folder, model, tmp_path, capsys):
         ),
         (
             ["score", model, folder / "new.parquet", "--out", "/nowhere/o.csv"],
-            1,
+            12,
             "cannot be written",
         ),
         (

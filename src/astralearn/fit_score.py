@@ -19,6 +19,7 @@ from astralearn.datasets.streams import RowStream, RowWriter, row_stream, writin
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 from astralearn.model_card import card
 from astralearn.model_file import load
+from astralearn.report.whole_file import write_whole
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule, suggested_rows
 from astralearn.tabular.columns import NUMBER, listed
@@ -127,7 +128,7 @@ def fit_table(
     if out is not None:
         with writing(out):
             model.save(out)
-            Path(f"{out}.md").write_text(written, encoding="utf-8")
+            write_whole(Path(f"{out}.md"), written)
     return FittedTable(model, notes, written)
 
 
