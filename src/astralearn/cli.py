@@ -20,6 +20,7 @@ from astralearn.study.ending import signals_as_interrupts
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from astralearn.bench import Bench, PlannedBench
     from astralearn.compare import Comparison, PlannedComparison
     from astralearn.report import Table
     from astralearn.reproduce import PlannedReproduction, Reproduction
@@ -134,7 +135,11 @@ def _parser() -> argparse.ArgumentParser:
     says = "comma-separated (default: all five)"
     reproduce("--problems", metavar="LIST", type=names, help=says)
 
-    for shared in (compare, reproduce):
+    says = "benchmark methods on RareBench: draw k positives, test on all the others"
+    bench = command("bench", _bench, help=says)
+    _add_bench(bench)
+
+    for shared in (compare, reproduce, bench):
         shared("--out", metavar="DIR", help="where tables, figures and the study's file go")
         shared("--jobs", type=int, default=-1, help="processes at once (default: one per core)")
         shared("--seed", type=int, default=0, help="decides folds and fits (default: 0)")
@@ -149,6 +154,31 @@ def _parser() -> argparse.ArgumentParser:
     fetch = command("fetch", _data_fetch, data, help="download what is not on this machine")
     fetch("names", nargs="*", metavar="NAME", help="default: all")
     return parser
+
+
+def _add_bench(bench: Callable[..., Any]) -> None:
+    """Add what `bench` takes, beyond what verbs share."""
+    for half, says in (
+        ("open", "the half of the problems that may be tuned on (default)"),
+        ("sealed", "the half that is kept for reports"),
+        ("all", "both halves"),
+    ):
+        bench(f"--{half}", dest="problems", action="store_const", const=half, help=says)
+    says = "comma-separated names of problems"
+    bench("--problems", metavar="LIST", type=names, default="open", help=says)
+    says = "comma-separated: names, fast, ladder, trees, rivals, entrants, all (default: fast)"
+    bench("--methods", metavar="LIST", type=names, default=["fast"], help=says)
+    says = "comma-separated numbers of positives to learn from (default: 5,10,20,50,100)"
+    bench("--k", dest="ks", metavar="LIST", type=_numbers, help=says)
+    bench("--draws", type=int, help="of the positives (default: 5)")
+    says = "a third of the problems, k = 5 and 20, two draws, smaller tables"
+    bench("--quick", action="store_true", help=says)
+    says = "seconds that a method may take for one draw (default: 600)"
+    bench("--limit", type=float, default=600.0, help=says)
+
+
+def _numbers(listed: str) -> list[int]:
+    return [int(number) for number in listed.split(",")]
 
 
 def _compare(options: argparse.Namespace, console: Console) -> None:
@@ -180,8 +210,22 @@ def _reproduce(options: argparse.Namespace, console: Console) -> None:
     _write_and_show(found, found.advice, console)
 
 
+def _bench(options: argparse.Namespace, console: Console) -> None:
+    from astralearn.bench import plan_bench
+
+    if options.out is None:
+        raise ValueError("a benchmark needs a folder to keep its records in: name one (`out`)")
+    arguments = "problems methods ks draws quick limit seed out"
+    planned = plan_bench(**{name: getattr(options, name) for name in arguments.split()})
+    print_notes(console, planned.notes)
+    found: Bench = _ran(planned, options, console)
+    _write_and_show(found, [], console)
+
+
 def _ran(
-    planned: PlannedComparison | PlannedReproduction, options: argparse.Namespace, console: Console
+    planned: PlannedComparison | PlannedReproduction | PlannedBench,
+    options: argparse.Namespace,
+    console: Console,
 ) -> Any:
     """What the plan finds; after an interruption, how to go on."""
     from astralearn.report.display import shown
@@ -206,7 +250,7 @@ def _ran(
 
 
 def _write_and_show(
-    found: Comparison | Reproduction, texts: Sequence[str], console: Console
+    found: Comparison | Reproduction | Bench, texts: Sequence[str], console: Console
 ) -> None:
     """Write files, then show the table in any case: a reader may leave early."""
     written: list[str] = []
