@@ -5,7 +5,7 @@ fitted anew. Rules: `astralearn.tabular.choosing.suggested_rows`, a random order
 scores, and uncertainty sampling (nearest to the cut). Where a rule finds fewer than ten within
 MOST_LABELS, that number counts.
 
-    python benchmarks/suggest.py [--problems letter-h,…]
+    python benchmarks/suggest.py [--problems letter-h,…] [--out benchmarks/results/suggest.csv]
 
 Asserts that `suggest` needs at most half of what each of the others needs, by the median of the
 problems' ratios.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -85,9 +86,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", default=",".join(OPEN))
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="where the table goes, as CSV")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     ratios = {name: [] for name in RULES}
+    lines = [",".join(["problem", *RULES])]
     print(f"{'problem':24}" + "".join(f"{name:>20}" for name in RULES))
     for name in options.problems.split(","):
         problem = load_problem(name)
@@ -104,8 +107,12 @@ def main() -> None:
                 X = encoder.fit(learned[known]).transform(problem.X)
             needed = {rule: labels_needed(X, y, known, pool, RULES[rule], seed) for rule in RULES}
             print(f"{name:24}" + "".join(f"{needed[rule]:20}" for rule in RULES), flush=True)
+            lines.append(",".join([name, *(str(needed[rule]) for rule in RULES)]))
             for rule in RULES:
                 ratios[rule].append(needed[rule] / needed["suggest"])
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     medians = {rule: float(np.median(of_rule)) for rule, of_rule in ratios.items()}
     means = {rule: float(np.exp(np.mean(np.log(of)))) for rule, of in ratios.items()}
     for rule in RULES:

@@ -33,6 +33,7 @@ model = keras.Sequential([keras.layers.Dense(1)])
 CARDS = (
     f"{ROWS}import pandas as pd; pd.DataFrame(X).assign(fraud=y).to_csv('cards.csv', index=False)"
 )
+CARDS_AND_NEW = f"{CARDS}; pd.DataFrame(X).to_csv('new.csv', index=False)"
 A_CLUSTER = """
 import dask.distributed
 local = dask.distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
@@ -45,6 +46,7 @@ PAGES = {
     "docs/pytorch.md": ([TORCH, ONE_RANK, LOADER], ["torch"]),
     "docs/keras.md": ([KERAS], ["keras"]),
     "docs/boosting.md": ([ROWS], ["lightgbm", "xgboost", "catboost"]),
+    "docs/decisions.md": ([CARDS_AND_NEW], []),
     "docs/compare.md": ([CARDS, A_CLUSTER], ["distributed"]),
 }
 

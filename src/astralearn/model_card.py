@@ -61,7 +61,7 @@ def _expected(model: TabularASTraClassifier) -> list[str]:
     expectations = getattr(model.classifier_, "expectations_", None)
     if expectations is None:
         return [*said, "- This classifier states no expectations of new rows."]
-    return [*said, *(f"- {line}" for line in str(expectations).splitlines() if line.strip())]
+    return [*said, *(f"- {line.strip()}" for line in str(expectations).splitlines())]
 
 
 def _columns(names: list[str]) -> str:
