@@ -17,5 +17,6 @@ for model in (MLPClassifier(random_state=0, max_iter=2000), ASTraClassifier(rand
     found = model.fit(X[train], y[train]).predict(X[test])
     (hits, missed), (alarms, _) = confusion_matrix(y[test], found, labels=["eight", "other"])
     print(
-        f"{type(model).__name__}: {hits} of {hits + missed} eights found, {alarms} false alarms among {np.sum(y[test] == 'other')}"
+        f"{type(model).__name__}: {hits} of {hits + missed} eights found, {alarms} false alarms "
+        f"among {np.sum(y[test] == 'other')}"
     )

@@ -69,7 +69,7 @@ def test_labels_as_bytes_are_refused_by_name():
         ([(np.arange(9), [500])], r"splits\[0\] must hold indices of 400 rows; found 500"),
         (
             [(np.arange(9.0), [])],
-            r"splits\[0\] must hold row indices or masks, 1-dimensional; found float64 of shape \(9,\)",
+            r"splits\[0\] must hold row indices or masks, .*; found float64 of shape \(9,\)",
         ),
         (
             [(np.arange(400), []), (np.arange(100, 400), [])],

@@ -65,6 +65,7 @@ def test_risk_at_any_prior(loss, weight):
     assert (risk.mean() < 1e-6) if weight < 1 else (risk.mean() > 0.9)
 
 
+@pytest.mark.slow
 def test_predicts_without_jax(fitted, tmp_path):
     model, X, _ = fitted
     path = tmp_path / "model.pkl"

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_1samp
+from threadpoolctl import threadpool_limits
 
 from astralearn.classifier import tuning
 from astralearn.classifier.tuning import (
@@ -208,6 +209,18 @@ def test_never_both_ways_and_never_over_itself(g, than, weight):
 @given(logits, arrays(np.float64, 12, elements=st.floats(1e-3, 1e3)))
 def test_the_room_is_no_more_than_the_mean(g, weight):
     assert 0 <= room(g, weight) <= max(0.0, np.average(g, weights=weight)) * (1 + 1e-9)
+
+
+def test_the_gain_does_not_depend_on_the_threads_of_linear_algebra():
+    rng = np.random.default_rng(0)
+    y = np.arange(60_000) < 20_000
+    than, weight = rng.normal(size=(5, 60_000)), rng.uniform(0.5, 2, 60_000)
+    gains = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            gains.append([clear_gain(of + 2 * y, of, y, weight) for of in than])
+    assert gains[0] == gains[1]
+    assert min(gains[0]) > GAIN
 
 
 @pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])

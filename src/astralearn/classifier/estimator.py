@@ -41,6 +41,9 @@ from astralearn.engine.view import View
 if TYPE_CHECKING:
     from astralearn.classifier.fitting import Earlier, Fitted, Recipe
 
+MOST_EPOCHS = 2**31 - 1  # They are counted in 32 bits.
+LARGEST = float(np.finfo(np.float32).max)  # What networks train in.
+
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
     """A classifier for a handful of positives: small networks under ASTra.
@@ -172,21 +175,21 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "activation": [StrOptions({"astra", "sigmoid"})],
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "solver": [StrOptions({"adam", "lbfgs"})],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "epochs": [Interval(Integral, 1, MOST_EPOCHS, closed="both")],
+        "learning_rate": [Interval(Real, 0, LARGEST, closed="right")],
         "tau_init": [Interval(Real, LEAST_THRESHOLD, 0.5, closed="both")],
-        "slope_rate_min": [Interval(Real, 0, None, closed="neither")],
-        "slope_rate_max": [Interval(Real, 0, None, closed="neither")],
+        "slope_rate_min": [Interval(Real, 0, LARGEST, closed="right")],
+        "slope_rate_max": [Interval(Real, 0, LARGEST, closed="right")],
         "slope_limit": [Interval(Real, 0, 1, closed="both"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
-        "burn_in": [Interval(Integral, 0, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "burn_in": [Interval(Integral, 0, MOST_EPOCHS, closed="both"), None],
+        "alpha": [Interval(Real, 0, LARGEST, closed="both"), StrOptions({"auto"})],
         "margin": [Interval(Real, -1e6, 1e6, closed="both"), StrOptions({"auto"})],
-        "sam_radius": [Interval(Real, 0, None, closed="left")],
+        "sam_radius": [Interval(Real, 0, LARGEST, closed="both")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
-        "clip": [Interval(Real, 0, None, closed="neither"), None],
+        "clip": [Interval(Real, 0, LARGEST, closed="right"), None],
         "distance": ["boolean"],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],

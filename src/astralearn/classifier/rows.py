@@ -236,7 +236,7 @@ def with_distance(view: View, rows: Rows) -> View:
 
 def _weighted_sum(rows: Rows, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Σ w·of(X), a block of rows at a time, so that nothing as large as X is made."""
-    return np.sum([weight @ of(X) for X, weight in _blocks(rows)], axis=0)
+    return np.sum([product(weight[None], of(X))[0] for X, weight in _blocks(rows)], axis=0)
 
 
 def _blocks(rows: Rows) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -147,5 +147,6 @@ def clear_gain(g: np.ndarray, than: np.ndarray, positive: np.ndarray, weight: np
 def _mean_and_variance(values: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """The weighted mean, and the variance of that mean."""
     share, n = weight / weight.sum(), len(values)
-    mean = float(share @ values)
-    return mean, float(np.square(share) @ np.square(values - mean)) * n / (n - 1)
+    # Sums of NumPy's own: those of BLAS depend on its threads.
+    mean = float(np.sum(share * values))
+    return mean, float(np.sum(np.square(share * (values - mean)))) * n / (n - 1)
