@@ -5,20 +5,29 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from astralearn.core import LOSSES
+from astralearn.core.class_means import ClassMeans
+from astralearn.core.losses import Loss
+from astralearn.core.warp import of_slope
 from astralearn.engine.epoch import compile_options
-from astralearn.engine.network import Architecture
-from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out
-from astralearn.engine.rows import CHUNK_ROWS, ClassRows
+from astralearn.engine.network import Architecture, initialise
+from astralearn.engine.objective import BothSums, ClassSums, Gradient, Seen, class_sums
+from astralearn.engine.rows import CHUNK_ROWS, ClassRows, Fold, Rows
+from astralearn.engine.training import Settings, Stack, train
+from astralearn.engine.view import View
+
+ONE, ZERO = jnp.ones((1, 1)), jnp.zeros(1)
 
 
 @pytest.mark.parametrize("loss", ["root_gmn", "gmn", "bce"])
 def test_a_class_all_wrong_up_to_rounding_has_rates_of_zero(loss):
-    total, zero = jnp.full(1, 7.0), jnp.zeros(1)
-    wrong = jnp.nextafter(total, 8.0)
-    lost = Sums(total, wrong, zero, zero, zero, jnp.zeros((1, 3)), zero, (total, wrong, zero))
-    for counts in (confusion(lost, lost, loss), held_out(lost, lost, loss)[1]):
-        assert counts.tpr == counts.tnr == counts.g_mean == 0
-        assert np.isfinite(counts.mcc).all()
+    wrong = jnp.nextafter(jnp.ones(1), 2.0)
+    means = ClassMeans(jnp.full(1, 7.0), wrong, jnp.full(1, -100.0))
+    lost = ClassSums(means, ZERO, Gradient(ONE, ZERO), held_out=means)
+    both = BothSums(lost, lost)
+    for counts in (Seen.of(LOSSES[loss], both.means), both.validation(LOSSES[loss])):
+        assert counts.counts.tpr == counts.counts.tnr == counts.counts.g_mean == 0
+        assert np.isfinite(counts.counts.mcc).all()
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
@@ -26,14 +35,18 @@ def test_with_costs_gmn_is_a_weighted_geometric_mean(share):
     def weighted_g_mean(tn, tp):
         return jnp.sum((tp / 6) ** share * (tn / 90) ** (1 - share))
 
-    tn, tp, one, zero = jnp.full(1, 70.0), jnp.full(1, 2.0), jnp.ones((1, 1)), jnp.zeros(1)
-    negatives = Sums(jnp.full(1, 90.0), 90 - tn, zero, zero, tn, one, zero, None)
-    positives = Sums(jnp.full(1, 6.0), 6 - tp, zero, zero, tp, one, zero, None)
-    (by_negatives, _), (by_positives, _) = gradients(
-        negatives, positives, "gmn", jnp.asarray(share)
-    )
+    def of_class(total, right):
+        rate = right / total
+        means = ClassMeans(jnp.full(1, total), 1 - rate, jnp.log(rate))
+        return ClassSums(means, ZERO, Gradient(ONE, ZERO), held_out=None)
+
+    tn, tp = jnp.full(1, 70.0), jnp.full(1, 2.0)
+    both = BothSums(of_class(90.0, tn), of_class(6.0, tp))
+    by_negatives, by_positives = both.gradients(LOSSES["gmn"], jnp.asarray(share))
     of_tn, of_tp = jax.grad(weighted_g_mean, argnums=(0, 1))(tn, tp)
-    np.testing.assert_allclose(by_positives[0] / by_negatives[0], of_tp / of_tn, rtol=1e-5)
+    np.testing.assert_allclose(
+        by_positives.parameters[0] / by_negatives.parameters[0], of_tp / of_tn, rtol=1e-5
+    )
 
 
 ROWS = {  # features and weights of many rows, and how far their sums may be off
@@ -65,15 +78,47 @@ def test_sums_over_a_whole_chunk_keep_their_digits(kind, n_networks, thorough):
     def sums(dtype):
         rows = ClassRows(features.astype(dtype), weight.astype(dtype), None)
         look = functools.partial(
-            class_sums, architecture=architecture, positive=False, loss="bce", valued=True
+            class_sums,
+            architecture=architecture,
+            positive=False,
+            loss=LOSSES["bce"],
+            valued=True,
         )
         with jax.enable_x64(dtype == np.float64):
             return jax.jit(look, compiler_options=compile_options(thorough))(
-                parameters.astype(dtype), slope.astype(dtype), rows
+                parameters.astype(dtype), of_slope(slope.astype(dtype)[:, None], xp=np), rows=rows
             )
 
     exact, single = sums(np.float64), sums(np.float32)
-    for name in ("total", "wrong", "of_loss", "right"):
+    for name in ClassMeans._fields:
         np.testing.assert_allclose(
-            getattr(single, name), getattr(exact, name), rtol=bound, err_msg=name
+            getattr(single.means, name), getattr(exact.means, name), rtol=bound, err_msg=name
         )
+
+
+def harmonic_value(means, *, xp):
+    """One minus the harmonic mean of both rates."""
+    return 1.0 - 2.0 / (xp.exp(-means.negatives.log_right) + xp.exp(-means.positives.log_right))
+
+
+def harmonic_falls(means, *, xp):
+    inverse_tnr, inverse_tpr = (xp.exp(-of_class.log_right) for of_class in means)
+    square = (inverse_tnr + inverse_tpr) ** 2
+    return 2.0 * inverse_tnr / square, 2.0 * inverse_tpr / square
+
+
+def test_a_seventh_loss_joins_the_table_and_trains(monkeypatch):
+    monkeypatch.setitem(LOSSES, "harmonic", Loss(1.0, harmonic_value, harmonic_falls))
+    rng = np.random.default_rng(0)
+    y = (np.arange(400) < 20).astype(np.float32)
+    X = rng.normal(size=(400, 3)).astype(np.float32) + 2 * y[:, None]
+    view = View(np.zeros(3, np.float32), np.ones(3, np.float32))
+    fold = Fold(Rows(X, y == 1, np.ones(400, np.float32)), view)
+    architecture = Architecture(3, (2,))
+    stack = Stack(architecture, [fold], [0], initialise(architecture, rng)[None], np.full(1, 7.396))
+    settings = Settings(loss="harmonic", epochs=300, learning_rate=0.02)
+    history = train(stack, settings).history[0]
+    assert history["loss"][0] > 0.3
+    assert history["loss"][-1] < 0.1
+    tpr, tnr = 1 - history["fnr"], 1 - history["fpr"]
+    np.testing.assert_allclose(history["loss"], 1 - 2 / (1 / tpr + 1 / tnr), rtol=1e-4, atol=1e-6)

@@ -179,7 +179,7 @@ def count_class(
             peak = _highest(logs, _is_zero(weight, xp), axis=axis, keepdims=True, xp=xp)
             # Above 0 only for examples without weight.
             shares = weight * xp.exp(xp.clip(logs - peak, LOG_NOTHING, 0.0))
-            peak = xp.max(peak, axis=axis)
+            peak = xp.squeeze(peak, axis=axis)
         else:
             shares = weight * _raised(right, power, xp)
         log_mean = _log_mean(xp.sum(shares, axis=axis), total, peak, power, xp)

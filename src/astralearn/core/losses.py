@@ -27,7 +27,7 @@ from typing import Any
 from astralearn.core import class_means
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Counted, Means
 from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
-from astralearn.core.elementary import or_one
+from astralearn.core.elementary import at_least, or_one
 from astralearn.core.inputs import Array, ArrayLike, Axis, namespace
 
 # The q of `root_gmn_loss`.
@@ -56,6 +56,21 @@ class Loss:
     falls: Callable[..., tuple[Array, Array]]
     reads_wrong: bool = False
     is_logarithmic: bool = False
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is a weighted mean over examples, which do not see each other."""
+        return self.power == 0
+
+    def confusion(self, means: Means, *, xp: Any) -> SoftConfusion:
+        """The soft counts of means that hold the mean wrong; 0 for a class without weight."""
+        (n, fpr, log_tnr), (m, fnr, log_tpr) = means
+        if self.power == 1:
+            tnr, tpr = xp.exp(log_tnr), xp.exp(log_tpr)
+        else:
+            # Two sums may differ by a rounding: a count below 0 has no root.
+            tnr, tpr = at_least(1.0 - fpr, 0.0, xp), at_least(1.0 - fnr, 0.0, xp)
+        return SoftConfusion(tn=n * tnr, fp=n * fpr, fn=m * fnr, tp=m * tpr)
 
     def value(
         self,
@@ -155,12 +170,6 @@ class Loss:
             axis=axis,
             xp=xp,
         )
-
-
-def confusion(means: Means, *, xp: Any) -> SoftConfusion:
-    """The soft counts of means for power 1; those of a class without weight are 0."""
-    (n, fpr, log_tnr), (m, fnr, log_tpr) = means
-    return SoftConfusion(tn=n * xp.exp(log_tnr), fp=n * fpr, fn=m * fnr, tp=m * xp.exp(log_tpr))
 
 
 def bce_loss(
@@ -383,21 +392,21 @@ def _geometric(power: float) -> Loss:
 
 
 def _f1_value(means: Means, *, xp: Any) -> Array:
-    return 1.0 - confusion(_in_units(means, xp), xp=xp).f1
+    return 1.0 - _counts(means, xp).f1
 
 
 def _f1_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
-    c = confusion(_in_units(means, xp), xp=xp)
+    c = _counts(means, xp)
     union = 2.0 * c.tp + c.fp + c.fn
     return 2.0 * c.tp / union * (c.tn / union), 2.0 * c.tp / union * ((union - c.tp) / union)
 
 
 def _mcc_value(means: Means, *, xp: Any) -> Array:
-    return 1.0 - confusion(_in_units(means, xp), xp=xp).mcc
+    return 1.0 - _counts(means, xp).mcc
 
 
 def _mcc_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
-    c = confusion(_in_units(means, xp), xp=xp)
+    c = _counts(means, xp)
     scale, half = mcc_scale(c), 0.5 * c.mcc
     shift = ratio(half, c.tp + c.fp, xp) - ratio(half, c.tn + c.fn, xp)
     return c.tnr * scale + c.tn * shift, c.tpr * scale - c.tp * shift
@@ -432,6 +441,10 @@ def _class_shares(means: Means, xp: Any) -> tuple[Array, Array]:
     of_negatives = xp.where(n > 0, 1.0 / (1.0 + m / or_one(n, xp)), 0.0)
     of_positives = xp.where(m > 0, 1.0 / (1.0 + n / or_one(m, xp)), 0.0)
     return of_negatives, of_positives
+
+
+def _counts(means: Means, xp: Any) -> SoftConfusion:
+    return LOSSES["f1"].confusion(_in_units(means, xp), xp=xp)
 
 
 def _in_units(means: Means, xp: Any) -> Means:

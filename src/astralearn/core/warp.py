@@ -49,7 +49,7 @@ class Pulls(NamedTuple):
     """What examples of one class pull at; m is their logit of being wrong, g or −g.
 
     right, wrong: σ(−m) and σ(m), of the shape of x.
-    log_right: ln σ(−m).
+    log_right: ln σ(−m); None where steepness was asked for instead.
     dx, db: wrong·∂m/∂x and wrong·∂m/∂b, BCE's gradient; db is None for the plain sigmoid.
     steepness: ∂g/∂x in [1, b]; 1 for the plain sigmoid, None where it was not asked for.
     """
@@ -133,7 +133,7 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
 
     x: logits, any shape.
     shared: `of_slope` of a slope that broadcasts against x; None for the plain sigmoid.
-    with_steepness: whether ∂g/∂x is wanted, for which small odds need more care.
+    with_steepness: whether ∂g/∂x is wanted instead of ln(1 − z); small odds then need more care.
     """
     if shared is None:
         return _plain(x, 1.0, xp)
@@ -153,7 +153,7 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
     return Pulls(
         right=c.tail * share,
         wrong=wrong,
-        log_right=shared.origin - c.s - xp.log(c.weighed),
+        log_right=None if with_steepness else shared.origin - c.s - xp.log(c.weighed),
         dx=dx,
         db=(dx * (x + shared.inverse) - c.s * share) * shared.inverse - shared.k * wrong,
         steepness=odds / (from_one * c.y_hat) if with_steepness else None,

@@ -1,6 +1,6 @@
-"""One epoch of a group of networks, and the compiled loop over epochs: gradient, slope rate, selection, Adam's step.
+"""One epoch of a group of networks, and the loop over epochs, traced and compiled by JAX.
 
-Everything here is traced by JAX; `training` calls it.
+An epoch is a gradient, the slope's rate, selection and Adam's step; `training` calls the loop.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from astralearn.core.class_means import Means
 from astralearn.core.confusion import SoftConfusion
 from astralearn.core.curve import slope_from_raw, threshold
 from astralearn.core.derivatives import slope_from_raw_dbeta
 from astralearn.core.elementary import TINY
+from astralearn.core.losses import LOSSES, Loss
 from astralearn.core.slope_rate import slope_rate
+from astralearn.core.warp import of_slope
 from astralearn.engine.network import Architecture, for_own_inputs, for_shared_inputs, penalised
-from astralearn.engine.objective import Sums, class_sums, confusion, gradients, held_out, loss_value
+from astralearn.engine.objective import BothSums, Gradient, Seen, class_sums
 from astralearn.engine.rows import Packed
 from astralearn.engine.stack import Settings, State
 
 Array = Any
-Pull = tuple[Array, Array]
 
 LONG = 5_000  # epochs from which it pays to compile thoroughly
 
@@ -59,45 +61,58 @@ def hyperparameters(
 
 
 class Static(NamedTuple):
-    """What the compiled code depends on, beside the shapes."""
+    """What the compiled code depends on, beside the shapes.
+
+    valued: whether the loop takes the value of a loss that is a mean in every epoch; otherwise it
+        is taken when the loop is done.
+    """
 
     architecture: Architecture
-    loss: str
+    loss: Loss
     astra: bool
     selection: str
     sam: str
-    valued: bool  # whether the loop takes BCE's value in every epoch, or it is taken when the loop is done
+    valued: bool
 
 
 def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
-    valued = (
-        settings.loss == "bce" and settings.epochs < LONG
-    )  # in short runs another look at the rows takes longer to compile
+    """The words of the settings."""
     return Static(
-        architecture, settings.loss, settings.astra, settings.selection, settings.sam, valued
+        architecture=architecture,
+        loss=LOSSES[settings.loss],
+        astra=settings.astra,
+        selection=settings.selection,
+        sam=settings.sam,
+        # In short runs another look at the rows takes longer to compile.
+        valued=settings.epochs < LONG,
     )
 
 
 @functools.cache
-def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, Seen]]:
-    """`epochs`, compiled for one core: at these sizes XLA's own threads cost more than they give.
+def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, Epoch]]:
+    """`epochs`, compiled for one core: at these sizes XLA's threads cost more than they give.
 
-    thorough: take twice as long to compile (about 2 s) what then runs a fifth faster. Options that this XLA does not know are left out.
+    thorough: take twice as long to compile what then runs a fifth faster.
     """
     return jax.jit(epochs, static_argnames=("static",), compiler_options=compile_options(thorough))
 
 
 def compile_options(thorough: bool) -> dict[str, Any] | None:
-    """XLA's options for one core; see `compiled_epochs`."""
+    """XLA's options for one core, without those that this XLA does not know.
+
+    thorough: as in `compiled_epochs`.
+    """
     wanted: dict[str, Any] = {
         "xla_cpu_multi_thread_eigen": False,
-        # Products by the YNN library, but not sums: its sum over the rows of a single network takes five times the rest of an epoch.
+        # The YNN library makes products quicker, but its sum over the rows of a single network
+        # takes five times the rest of an epoch.
         "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
-        # Parts that LLVM compiles side by side: XLA's own 32 take a sixth more of the processor's time.
+        # LLVM compiles these parts side by side; XLA's own 32 take more of the processor's time.
         "xla_cpu_parallel_codegen_split_count": 4,
-        # A sum in one loop, with what is summed, and not in three: a third less to compile, and epochs a sixth to a third shorter. With
-        # AVX2 it is made of 32 partial sums: in float32 those of 65,536 rows, a chunk, are off by 1e-6, or 1e-5 where rows are much the
-        # same and all roundings go one way, as those of the gradient, products of the library, are anyway.
+        # This keeps a sum in one loop with what is summed, which is quicker to compile and to run.
+        # With AVX2 it is made of 32 partial sums: in float32 those of 65,536 rows, a chunk, are off
+        # by 1e-6, or 1e-5 where rows are much the same and all roundings go one way. So are those
+        # of the gradient, products of the library, anyway.
         "xla_disable_hlo_passes": "tree_reduction_rewriter",
     }
     if not thorough:
@@ -121,181 +136,184 @@ def _are_known(options: dict[str, Any]) -> bool:
 
 def epochs(
     state: State, data: Packed, hyper: Hyperparameters, n: Array, *, static: Static
-) -> tuple[State, Seen]:
-    """n epochs, and what the last of them saw. Only what the next epoch needs is computed in the loop.
+) -> tuple[State, Epoch]:
+    """n epochs, and what the last of them saw.
 
-    The value of BCE is not; in long runs it is taken afterwards, in one more look at the rows.
+    Only what the next epoch needs is computed in the loop. The value of a loss that is a mean is
+    not; in long runs it is taken afterwards, in one more look at the rows.
     """
-    seen = _nothing_seen(state, validates=data.negatives.held_out is not None)
+    start = _nothing_seen(state, validates=data.negatives.held_out is not None)
     state, seen = jax.lax.fori_loop(
-        0, n, lambda _, carry: epoch(carry[0], data, hyper, static), (state, seen)
+        0, n, lambda _, carry: epoch(carry[0], data, hyper, static), (state, start)
     )
-    if static.loss == "bce" and not static.valued:
-        both = sums_of(
-            seen.parameters, seen.slope if static.astra else None, data, static, valued=True
-        )
+    if static.loss.is_mean and not static.valued:
+        slope = seen.slope if static.astra else None
+        both = sums_of(seen.parameters, slope, data, static, valued=True)
         seen = seen._replace(
-            loss=loss_value(*both, static.loss), validation=held_out(*both, static.loss)
+            training=Seen.of(static.loss, both.means), validation=both.validation(static.loss)
         )
     return state, seen._replace(parameters=None)
 
 
-def record_of(seen: Seen) -> dict[str, np.ndarray]:
-    """What the history keeps of epochs, each (K,) or (K, epochs). In NumPy: to compile these few numbers takes a tenth of compiling."""
+class Epoch(NamedTuple):
+    """What one epoch saw, before its step.
+
+    parameters: None once the loop is done.
+    """
+
+    epoch: Array
+    parameters: Array
+    training: Seen
+    validation: Seen | None
+    slope: Array
+    rate: Array
+
+
+def record_of(seen: Epoch) -> dict[str, np.ndarray]:
+    """What the history keeps of epochs, each (K,) or (K, epochs).
+
+    In NumPy: to compile these few numbers takes a tenth of compiling.
+    """
     seen = jax.tree.map(np.asarray, seen)
     record = {
         "epoch": seen.epoch,
-        **_monitored("", seen.loss, seen.counts),
+        **_monitored("", seen.training),
         "slope": seen.slope,
         "threshold": threshold(seen.slope, xp=np),
         "slope_rate": seen.rate,
     }
     if seen.validation is not None:
-        record |= _monitored("val_", *seen.validation)
+        record |= _monitored("val_", seen.validation)
     return record
 
 
-class Seen(NamedTuple):
-    """What one epoch saw, before its step."""
+def _nothing_seen(state: State, *, validates: bool) -> Epoch:
+    """What the loop starts from, before its first epoch.
 
-    epoch: Array
-    parameters: Array  # None once the loop is done
-    loss: Array
-    counts: SoftConfusion
-    validation: tuple[Array, SoftConfusion] | None
-    slope: Array
-    rate: Array
-
-
-def _nothing_seen(state: State, *, validates: bool) -> Seen:
-    """What the loop starts from, before its first epoch. Written out: to trace an epoch for its shapes takes a tenth of compiling."""
+    Written out: to trace an epoch for its shapes takes a tenth of compiling.
+    """
     zero = jnp.zeros_like(state.rate)
-    counts = SoftConfusion(zero, zero, zero, zero)
-    return Seen(
-        jnp.zeros_like(state.epoch),
-        state.parameters,
-        zero,
-        counts,
-        (zero, counts) if validates else None,
-        zero,
-        zero,
+    nothing = Seen(zero, SoftConfusion(zero, zero, zero, zero))
+    return Epoch(
+        epoch=jnp.zeros_like(state.epoch),
+        parameters=state.parameters,
+        training=nothing,
+        validation=nothing if validates else None,
+        slope=zero,
+        rate=zero,
     )
 
 
-def epoch(state: State, data: Packed, hyper: Hyperparameters, static: Static) -> tuple[State, Seen]:
+def epoch(
+    state: State, data: Packed, hyper: Hyperparameters, static: Static
+) -> tuple[State, Epoch]:
     """One step of Adam down the gradient, with the slope at its own rate."""
-    architecture, loss, astra, selection, sam, _ = static
-    slope = slope_from_raw(state.raw_slope, xp=jnp) if astra else None
-
-    both, (by_negatives, by_positives) = sums_and_pulls(
-        state.parameters, slope, data, static, hyper.positive_share, valued=static.valued
-    )
-    if sam != "off":
-        raised = by_positives[0] if sam == "positives" else by_negatives[0] + by_positives[0]
+    slope = slope_from_raw(state.raw_slope, xp=jnp) if static.astra else None
+    share = hyper.positive_share
+    both = sums_of(state.parameters, slope, data, static, valued=static.valued)
+    by_negatives, by_positives = gradients_of(both, data, static, share)
+    if static.sam != "off":
+        raised = by_positives.parameters
+        if static.sam == "all":
+            raised = by_negatives.parameters + raised
         length = jnp.sqrt(jnp.sum(raised * raised, axis=1, keepdims=True))
         moved = state.parameters + hyper.sam_radius * raised / jnp.maximum(length, 1e-12)
-        by_negatives, by_positives = sums_and_pulls(
-            moved, slope, data, static, hyper.positive_share
-        )[1]
-    gradient = (
-        by_negatives[0]
-        + by_positives[0]
-        + penalty(*both, hyper.alpha)[:, None] * penalised(architecture) * state.parameters
-    )
-    slope_gradient = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(
-        state.raw_slope, xp=jnp
-    )
+        there = sums_of(moved, slope, data, static, valued=False)
+        by_negatives, by_positives = gradients_of(there, data, static, share)
+    gradient = by_negatives.plus(by_positives)
+    weights = penalised(static.architecture) * state.parameters
+    of_parameters = gradient.parameters + penalty(both.means, hyper.alpha)[:, None] * weights
+    of_raw_slope = gradient.slope * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
-    counts = confusion(*both, loss)
-    seen = Seen(
+    training = Seen.of(static.loss, both.means)
+    rate = slope_rate(
+        state.rate,
+        training.counts.e_ratio,
+        minimum=hyper.slope_rate_min,
+        maximum=hyper.slope_rate_max,
+        xp=jnp,
+    )
+    seen = Epoch(
         epoch=state.epoch,
         parameters=state.parameters,
-        loss=loss_value(*both, loss),
-        counts=counts,
-        validation=held_out(*both, loss),
+        training=training,
+        validation=both.validation(static.loss),
         slope=slope if slope is not None else jnp.ones_like(state.rate),
-        rate=slope_rate(
-            state.rate,
-            counts.e_ratio,
-            minimum=hyper.slope_rate_min,
-            maximum=hyper.slope_rate_max,
-            xp=jnp,
-        ),
+        rate=rate,
     )
-    both_gradients = jnp.concatenate([gradient, slope_gradient[:, None]], axis=1)
     moments = optax.ScaleByAdamState(count=state.epoch[0], mu=state.mean, nu=state.square)
-    updates, moments = optax.scale_by_adam(eps=1e-7).update(both_gradients, moments)
+    updates, moments = optax.scale_by_adam(eps=1e-7).update(
+        jnp.concatenate([of_parameters, of_raw_slope[:, None]], axis=1), moments
+    )
+    raw_slope = state.raw_slope
+    if static.astra:
+        raw_slope = jnp.minimum(raw_slope - rate * updates[:, -1], hyper.raw_slope_max)
     next_state = State(
         parameters=state.parameters - hyper.learning_rate * updates[:, :-1],
-        raw_slope=jnp.minimum(state.raw_slope - seen.rate * updates[:, -1], hyper.raw_slope_max)
-        if astra
-        else state.raw_slope,
-        rate=seen.rate,
+        raw_slope=raw_slope,
+        rate=rate,
         mean=moments.mu,
         square=moments.nu,
         epoch=state.epoch + 1,
-        **_best(state, seen, hyper.burn_in, selection),
+        **_best(state, seen.validation, hyper.burn_in, static.selection),
     )
     return next_state, seen
 
 
-def sums_and_pulls(
-    parameters: Array,
-    slope: Array | None,
-    data: Packed,
-    static: Static,
-    positive_share: Array,
-    *,
-    valued: bool = False,
-) -> tuple[tuple[Sums, Sums], tuple[Pull, Pull]]:
-    """Both classes' sums, and what each class pulls at: the gradient in the parameters (K, P) and in the slope (K,)."""
-    both = sums_of(parameters, slope, data, static, valued=valued)
-    pulls = gradients(*both, static.loss, positive_share)
+def gradients_of(
+    both: BothSums, data: Packed, static: Static, positive_share: Array
+) -> tuple[Gradient, Gradient]:
+    """What each class pulls at, in the networks' own parameters and slopes."""
+    by_class = both.gradients(static.loss, positive_share)
     if data.rescaling is None:
-        return both, pulls
+        return by_class
     by_negatives, by_positives = (
-        (for_own_inputs(pull, data.rescaling, static.architecture, jnp), of_slope)
-        for pull, of_slope in pulls
+        Gradient(
+            for_own_inputs(of_class.parameters, data.rescaling, static.architecture, jnp),
+            of_class.slope,
+        )
+        for of_class in by_class
     )
-    return both, (by_negatives, by_positives)
+    return by_negatives, by_positives
 
 
 def sums_of(
     parameters: Array, slope: Array | None, data: Packed, static: Static, *, valued: bool
-) -> tuple[Sums, Sums]:
+) -> BothSums:
     """Both classes' sums; valued as in `class_sums`."""
-    architecture, loss = static.architecture, static.loss
     if data.rescaling is not None:
-        parameters = for_shared_inputs(parameters, data.rescaling, architecture, jnp)
-    negatives = class_sums(
-        parameters, slope, data.negatives, architecture, positive=False, loss=loss, valued=valued
+        parameters = for_shared_inputs(parameters, data.rescaling, static.architecture, jnp)
+    shared = None if slope is None else of_slope(slope[:, None], xp=jnp)
+    look = functools.partial(class_sums, parameters, shared, loss=static.loss, valued=valued)
+    return BothSums(
+        negatives=look(data.negatives, static.architecture, positive=False),
+        positives=look(data.positives, static.architecture, positive=True),
     )
-    return negatives, class_sums(
-        parameters, slope, data.positives, architecture, positive=True, loss=loss, valued=valued
-    )
 
 
-def penalty(negatives: Sums, positives: Sums, alpha: Array) -> Array:
-    """The factor of ½Σw² in the loss of each network, (K,): alpha shared out over the rows, as scikit-learn's MLPs have it."""
-    return alpha / jnp.maximum(negatives.total + positives.total, TINY)
+def penalty(means: Means, alpha: Array) -> Array:
+    """The factor of ½Σw² in the loss of each network, (K,).
+
+    alpha is shared out over the rows, as scikit-learn's MLPs have it.
+    """
+    return alpha / jnp.maximum(means.negatives.total + means.positives.total, TINY)
 
 
-def _monitored(prefix: str, loss: Array, counts: SoftConfusion) -> dict[str, Array]:
+def _monitored(prefix: str, seen: Seen) -> dict[str, Array]:
     return {
-        f"{prefix}loss": loss,
-        **{f"{prefix}{name}": getattr(counts, name) for name in MONITORED},
+        f"{prefix}loss": seen.loss,
+        **{f"{prefix}{name}": getattr(seen.counts, name) for name in MONITORED},
     }
 
 
-def _best(state: State, seen: Seen, burn_in: Array, selection: str) -> dict[str, Array]:
+def _best(
+    state: State, validation: Seen | None, burn_in: Array, selection: str
+) -> dict[str, Array]:
     """The parameters with the best validation score so far, the earliest of equals."""
-    kept = {
-        name: getattr(state, name)
-        for name in ("best_parameters", "best_raw_slope", "best_score", "best_epoch")
-    }
-    if selection == "last" or seen.validation is None:
-        return kept
-    score = getattr(seen.validation[1], selection) * (1.0 if selection == "fnr" else -1.0)
+    if selection == "last" or validation is None:
+        names = ("best_parameters", "best_raw_slope", "best_score", "best_epoch")
+        return {name: getattr(state, name) for name in names}
+    score = getattr(validation.counts, selection) * (1.0 if selection == "fnr" else -1.0)
     better = (score < state.best_score) & (state.epoch >= burn_in)
     return {
         "best_parameters": jnp.where(better[:, None], state.parameters, state.best_parameters),

@@ -1,6 +1,7 @@
-"""L-BFGS for one network: on small full-batch problems some tens of iterations do the work of thousands of steps of Adam.
+"""L-BFGS for one network: SciPy takes the steps, JAX the loss and its gradient.
 
-The slope is a parameter like the others here; the rate of Eq. 10 belongs to Adam.
+On small full-batch problems some tens of iterations do the work of thousands of steps of Adam. The
+slope is a parameter like the others here; the rate of Eq. 10 belongs to Adam.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from scipy.optimize import Bounds, minimize
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
 from astralearn.engine.epoch import (
-    Seen,
+    Epoch,
     Static,
     compile_options,
+    gradients_of,
     penalty,
     record_of,
-    sums_and_pulls,
+    sums_of,
 )
 from astralearn.engine.network import penalised
-from astralearn.engine.objective import confusion, held_out, loss_value
+from astralearn.engine.objective import Seen
 from astralearn.engine.rows import Packed
 
 Array = Any
@@ -49,28 +51,26 @@ def minimise(
     iterations: int,
     tell: Callable[[dict[str, np.ndarray]], bool],
 ) -> Minimum:
-    """Minimises one network's loss from `start`, (P + 1,): the parameters and the raw slope.
+    """Minimise one network's loss.
 
-    tell: called after each iteration with what is monitored but for the epoch; True ends the search there.
+    start: the parameters and the raw slope, (P + 1,).
+    tell: called after each iteration with what is monitored but for the epoch; True ends the
+        search there.
     """
-    look, dtype = _compiled(), start.dtype
+    look, dtype, done = _compiled(), start.dtype, 0
+
+    def at(v: np.ndarray) -> tuple[Array, Array, Epoch]:
+        return look(jnp.asarray(v, dtype), data, np.asarray(alpha, dtype), static=static)
 
     def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient, _ = look(
-            jnp.asarray(v, dtype), data, np.asarray(alpha, dtype), static=static
-        )
+        value, gradient, _ = at(v)
         return float(value), np.asarray(gradient, np.float64)
 
-    done = 0
-
-    def after_each(
-        intermediate_result: Any,
-    ) -> None:  # scipy knows the callback's kind by this name
+    # SciPy knows the kind of the callback by the name of its argument.
+    def after_each(intermediate_result: Any) -> None:
         nonlocal done
         done += 1
-        seen = look(
-            jnp.asarray(intermediate_result.x, dtype), data, np.asarray(alpha, dtype), static=static
-        )[2]
+        _, _, seen = at(intermediate_result.x)
         if tell(record_of(seen)):
             raise StopIteration
 
@@ -89,35 +89,31 @@ def minimise(
 
 
 @functools.cache
-def _compiled() -> Callable[..., tuple[Array, Array, Seen]]:
+def _compiled() -> Callable[..., tuple[Array, Array, Epoch]]:
     return jax.jit(
         _look, static_argnames=("static",), compiler_options=compile_options(thorough=False)
     )
 
 
-def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, Seen]:
+def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, Epoch]:
     """The penalised loss at v, its gradient, and what was seen."""
     parameters, raw = v[None, :-1], v[-1:]
     slope = slope_from_raw(raw, xp=jnp) if static.astra else None
-    (negatives, positives), (by_negatives, by_positives) = sums_and_pulls(
-        parameters, slope, data, static, jnp.full_like(alpha, 0.5), valued=static.loss == "bce"
-    )
-    weights, factor = (
-        penalised(static.architecture) * parameters,
-        penalty(negatives, positives, alpha),
-    )
-    loss = loss_value(negatives, positives, static.loss)
-    of_slope = (by_negatives[1] + by_positives[1]) * slope_from_raw_dbeta(raw, xp=jnp)
-    gradient = jnp.concatenate(
-        [(by_negatives[0] + by_positives[0] + factor[:, None] * weights)[0], of_slope]
-    )
-    seen = Seen(
+    both = sums_of(parameters, slope, data, static, valued=True)
+    by_negatives, by_positives = gradients_of(both, data, static, jnp.full_like(alpha, 0.5))
+    gradient = by_negatives.plus(by_positives)
+    weights = penalised(static.architecture) * parameters
+    factor = penalty(both.means, alpha)
+    of_parameters = gradient.parameters + factor[:, None] * weights
+    of_raw_slope = gradient.slope * slope_from_raw_dbeta(raw, xp=jnp)
+    training = Seen.of(static.loss, both.means)
+    seen = Epoch(
         epoch=jnp.zeros(1, jnp.int32),
         parameters=None,
-        loss=loss,
-        counts=confusion(negatives, positives, static.loss),
-        validation=held_out(negatives, positives, static.loss),
+        training=training,
+        validation=both.validation(static.loss),
         slope=slope if slope is not None else jnp.ones_like(raw),
         rate=jnp.zeros_like(raw),
     )
-    return loss[0] + 0.5 * factor[0] * jnp.sum(weights * weights), gradient, seen
+    penalised_loss = training.loss[0] + 0.5 * factor[0] * jnp.sum(weights * weights)
+    return penalised_loss, jnp.concatenate([of_parameters[0], of_raw_slope]), seen

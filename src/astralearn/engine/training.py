@@ -22,8 +22,8 @@ import numpy as np
 
 from astralearn.engine.epoch import (
     LONG,
+    Epoch,
     Hyperparameters,
-    Seen,
     compiled_epochs,
     hyperparameters,
     record_of,
@@ -225,13 +225,13 @@ def _on_device(rows: Packed) -> Packed:
 
 def _begin(
     stack: Stack, settings: Settings, group: _Group
-) -> tuple[State, Callable[[State, int], tuple[State, Seen]]]:
+) -> tuple[State, Callable[[State, int], tuple[State, Epoch]]]:
     """Where a group starts, and what takes it so many epochs further, compiled."""
     static = what_is_compiled(stack.architecture, settings)
     loop = compiled_epochs(thorough=settings.epochs >= LONG)
     rows = _on_device(group.rows)
 
-    def advance(state: State, epochs: int) -> tuple[State, Seen]:
+    def advance(state: State, epochs: int) -> tuple[State, Epoch]:
         return loop(state, rows, group.hyper, np.int32(epochs), static=static)
 
     return advance(jax.device_put(group.start), 0)[0], advance
@@ -253,7 +253,7 @@ def _segment(settings: Settings, group: _Group) -> int:
 def _run_adam(stack: Stack, settings: Settings, control: _Control, group: _Group) -> _Ended:
     """One group's epochs, in segments with a record after each."""
     length = _segment(settings, group)
-    looks: list[Seen] = []
+    looks: list[Epoch] = []
     with control.lock:  # one thread compiles, the others find it compiled
         state, advance = _begin(stack, settings, group)
     done = 0
