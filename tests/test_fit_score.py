@@ -122,6 +122,18 @@ def test_columns_are_looked_at_before_a_row_is_scored(folder, tmp_path):
     assert scored.notes == ["columns that were not learned from are kept and not used: more"]
 
 
+def test_the_previous_row_of_a_group_is_the_same_in_blocks(tmp_path, small_blocks):
+    frame = table(0, 12).drop(columns="id")
+    days = np.random.default_rng(0).integers(60, size=ROWS)
+    frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(days, "D")
+    frame["card"] = np.random.default_rng(1).choice(["x", "y", "z"], ROWS)
+    model = fit_table(frame, "fraud", model=TabularASTraClassifier(QUICK, group="card")).model
+    frame.to_parquet(tmp_path / "in.parquet")
+    score_table(model, tmp_path / "in.parquet", tmp_path / "out.parquet", explain=True)
+    out = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_allclose(out["risk"], model.predict_risk(frame.drop(columns="fraud")))
+
+
 def test_suggestions(folder):
     new = pd.read_parquet(folder / "new.parquet")
     found = suggest(folder / "cards.astra", new, 20)
@@ -132,6 +144,8 @@ def test_suggestions(folder):
     risk = load(folder / "cards.astra").predict_risk(new)
     assert found.expected_positives == pytest.approx(risk.sum())
     assert len(suggest(folder / "cards.astra", new.head(3), 20).rows) == 3
+    bad = new.head(3).assign(amount=[1.0, "oops", 2.0])
+    assert suggest(folder / "cards.astra", bad, 20).rows["age"].isin(bad["age"].iloc[[0, 2]]).all()
     with pytest.raises(ValueError, match="n must be at least 1; found 0"):
         suggest(folder / "cards.astra", new, 0)
 

@@ -191,7 +191,7 @@ def score_table(
                 reasons = np.full(len(original), None, dtype=object)
                 frame = next(frames)
                 if flags.any():
-                    reasons[flags] = model.explain(frame[flags])
+                    reasons[flags] = model.explain(frame, rows=flags)
                 added["reasons"] = pd.array(reasons, dtype="str")
             writer.write(original, added)
             told(len(original))
@@ -212,7 +212,8 @@ def suggest(
     the one nearest to the cut, whose label tells the model most.
 
     model: fitted, or its file.
-    pool: a file or a frame, with the columns that were learned from.
+    pool: a file or a frame, with the columns that were learned from; rows with a value that
+        cannot be read are passed over.
     n: how many rows.
     separator, encoding: of a text file; None to find them.
     """
@@ -225,10 +226,13 @@ def suggest(
         frame = read_table(pool, separator=separator, encoding=encoding)
     group = [] if model.encoder_.group is None else [model.encoder_.group]
     learned = frame[[name for name in (*model.encoder_.kinds_, *group) if name in frame.columns]]
-    score, risk = model.score_and_risk(model.encoder_.transform(learned))
+    encoded = model.encoder_.encode(learned)
+    is_bad = np.any([np.zeros(len(frame), dtype=bool), *encoded.bad.values()], axis=0)
+    good = np.flatnonzero(~is_bad)
+    score, risk = model.score_and_risk(encoded.numbers[good])
     chosen = suggested_rows(score, n)
-    reasons = model.explain(learned.iloc[chosen])
-    rows = frame.iloc[chosen].assign(risk=risk[chosen], reasons=reasons)
+    reasons = model.explain(learned, rows=good[chosen])
+    rows = frame.iloc[good[chosen]].assign(risk=risk[chosen], reasons=reasons)
     return Suggestions(rows, float(risk.sum()))
 
 

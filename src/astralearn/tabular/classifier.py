@@ -190,14 +190,17 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         score, risk = self.classifier_.score_and_risk(encoded)
         return np.asarray(score), np.asarray(risk)
 
-    def explain(self, X: Any, most: int = 3) -> list[str]:
-        """The features that speak most for each row being of the minority, in words, (rows,).
+    def explain(self, X: Any, *, rows: Any = None, most: int = 3) -> list[str]:
+        """The features that speak most for each row being of the minority, in words.
 
         X: as for `fit`; each feature is compared with what is typical of the majority.
+        rows: numbers of the rows to explain, or a mask; None for all.
         most: how many features to name.
         """
-        encoded = self._encoded(X)
-        frame = self.encoder_.framed(X)
+        check_is_fitted(self)
+        rows = slice(None) if rows is None else rows
+        encoded = self.encoder_.encode(X).numbers[rows]
+        frame = self.encoder_.framed(X).iloc[rows]
         return reasons(
             self.encoder_, frame, encoded, self.typical_, score=self.minority_score, most=most
         )

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astralearn.tabular.columns import values_of
-from astralearn.tabular.dates import SINCE_PREVIOUS, days_since_previous, part_of
+from astralearn.tabular.columns import WORD, values_of
 from astralearn.tabular.encoder import Feature, TableEncoder
 
 # Encoded values that are scored at once.
@@ -80,7 +79,7 @@ def reasons(
         return []
     fall = contributions(features, encoded, typical, score)
     order = np.argsort(-fall, axis=1, kind="stable")[:, :most]
-    shown = {place: _shown(encoder, frame, features[place]) for place in np.unique(order)}
+    shown = {place: _shown(frame, encoded, features[place]) for place in np.unique(order)}
     usual = [_typically(feature, typical) for feature in features]
     return [
         "; ".join(
@@ -93,15 +92,14 @@ def reasons(
     ]
 
 
-def _shown(encoder: TableEncoder, frame: pd.DataFrame, feature: Feature) -> list[str]:
+def _shown(frame: pd.DataFrame, encoded: np.ndarray, feature: Feature) -> list[str]:
     """The feature's value in every row, for a reader."""
-    values = values_of(frame[feature.column], encoder.kinds_[feature.column]).values
     if feature.categories:
-        return [str(word) for word in values]
-    if feature.part == SINCE_PREVIOUS:
-        values = days_since_previous(values, frame[encoder.group])
-    elif feature.part:
-        values = part_of(values, feature.part)
+        return list(map(str, values_of(frame[feature.column], WORD).values))
+    values = encoded[:, feature.places[0]]
+    if len(feature.places) > 1:
+        is_missing = encoded[:, feature.places[1]] == 1
+        values = np.where(is_missing, np.nan, values)
     return [_number(value) for value in values]
 
 
