@@ -1,8 +1,8 @@
 """Labels needed to find ten further positives from five: `suggest` beside two usual orders.
 
 On RareBench's open half. Each round the rows that a rule chooses are labelled and the model is
-fitted anew. Rules: `astralearn.tabular.choosing.suggested_rows`, a random order among the top 10 % of
-scores, and uncertainty sampling (nearest to the cut). Where a rule finds fewer than ten within
+fitted anew. Rules: `astralearn.tabular.choosing.suggested_rows`, a random order among the top 10 %
+of scores, and uncertainty sampling (nearest to the cut). Where a rule finds fewer than ten within
 MOST_LABELS, that number counts.
 
     python benchmarks/suggest.py [--problems letter-h,…] [--out benchmarks/results/suggest.csv]

@@ -1,4 +1,4 @@
-"""From a table to decisions: fit a model, score rows, suggest rows to label, show a model."""
+"""From a table to decisions: fit, score, suggest rows to label, show a model."""
 
 from __future__ import annotations
 
@@ -143,9 +143,9 @@ def score_table(
     separator: str | None = None,
     encoding: str | None = None,
 ) -> ScoredTable:
-    """Score every row of a file, in bounded memory: some blocks of rows, and 40 bytes a row.
+    """Score every row of a file in bounded memory.
 
-    The result has the columns as they stand, and risk, rank (1 is the highest), flag and, where
+    It takes some blocks of rows, and 40 bytes a row. The result has the columns as they stand, and risk, rank (1 is the highest), flag and, where
     asked for, the reasons of flagged rows. It is read twice, for ranks are known at the end. A
     row with a value that cannot be read keeps its place with an empty risk, rank and flag.
 

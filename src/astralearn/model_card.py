@@ -1,4 +1,4 @@
-"""A model card: what a model is, what it learned from, what to expect of it, in Markdown."""
+"""A model card: what a model is, learned from and promises, in Markdown."""
 
 from __future__ import annotations
 

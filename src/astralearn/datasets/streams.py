@@ -34,7 +34,7 @@ class RowStream(Protocol):
         """Blocks of some columns; those among `texts` are never read as numbers."""
 
     def originals(self) -> Iterator[Any]:
-        """The same blocks with every column as it stands: an Arrow table, or a frame of texts."""
+        """The same blocks as they stand: Arrow tables, or frames of texts."""
 
 
 def row_stream(

@@ -1,4 +1,4 @@
-"""A classifier that takes a table as it comes: the column handling and an ASTraClassifier."""
+"""A classifier of tables as they come: column handling and an ASTraClassifier."""
 
 from __future__ import annotations
 

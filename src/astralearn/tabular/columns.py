@@ -76,7 +76,7 @@ def typed(column: pd.Series) -> pd.Series:
 
 
 def kind_of(column: pd.Series) -> str:
-    """NUMBER (yes/no and durations too), DATE or WORD: what the values of the column are."""
+    """What a column's values are: NUMBER (yes/no, durations too), DATE or WORD."""
     column = typed(column)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return DATE

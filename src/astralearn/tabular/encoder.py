@@ -179,7 +179,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return Encoded(np.concatenate(blocks, axis=1), bad)
 
     def framed(self, X: Any) -> pd.DataFrame:
-        """The rows as a frame; columns go by place where X, or the training rows, had no names."""
+        """The rows as a frame; columns without names go by their place."""
         frame = as_frame(X)
         if hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
             return frame
@@ -318,7 +318,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return block
 
     def _categories(self, place: int) -> list[str]:
-        """The encoded categories of the words' column at that place; the rare ones are last."""
+        """The encoded categories of the words' column at that place, rare ones last."""
         kept = self.one_hot_.categories_[place]
         rare = self.one_hot_.infrequent_categories_[place]
         if rare is None:
@@ -326,7 +326,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [*(word for word in kept if word not in set(rare)), "a rare one"]
 
     def _commonness(self, name: str, words: pd.Series) -> np.ndarray:
-        """log₁₀ of the category's share of the training rows; of a new one, as if half a row."""
+        """log₁₀ of the category's share of training rows; of a new one, half a row."""
         known, counts = self.counts_[name]
         places = pd.Index(known).get_indexer(pd.Index(words.astype(object)))
         of_row = np.where(places < 0, 0.0, counts[places])
@@ -334,7 +334,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def encoder_for(X: Any) -> TableEncoder | None:
-    """An encoder to be fitted inside each fold; None where X is complete numbers already."""
+    """An encoder to fit inside each fold; None where X is complete numbers."""
     if not hasattr(X, "columns") and not np.isnan(X).any():
         return None
     return TableEncoder()

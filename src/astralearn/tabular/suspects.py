@@ -1,4 +1,4 @@
-"""Columns and labels that mislead: row counters, copies of the label, two spellings of one."""
+"""What misleads: row counters, copies of the label, two spellings of one."""
 
 from __future__ import annotations
 
