@@ -145,9 +145,10 @@ def score_table(
 ) -> ScoredTable:
     """Score every row of a file in bounded memory.
 
-    It takes some blocks of rows, and 40 bytes a row. The result has the columns as they stand, and risk, rank (1 is the highest), flag and, where
-    asked for, the reasons of flagged rows. It is read twice, for ranks are known at the end. A
-    row with a value that cannot be read keeps its place with an empty risk, rank and flag.
+    It takes some blocks of rows, and 40 bytes a row. The result has the columns as they stand, and
+    risk, rank (1 is the highest), flag and, where asked for, the reasons of flagged rows. The file
+    is read twice, for ranks are known at the end. A row with a value that cannot be read keeps its
+    place with an empty risk, rank and flag.
 
     model: fitted, or its file.
     data: CSV (also .gz, .tsv) or Parquet.
