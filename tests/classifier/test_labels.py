@@ -21,7 +21,7 @@ from astralearn.datasets.problem import problem_from_frame
 )
 def test_networks_trees_and_files_have_one_rule(labels, positive):
     y = np.asarray(labels)
-    assert two_classes(y, np.ones(len(y)))[1] == positive
+    assert two_classes(y, np.ones(len(y))).minority == positive
     assert MinorityLabels.of(y).minority == positive
     frame = pd.DataFrame({"x": range(len(y)), "y": y})
     assert problem_from_frame(frame, "y", name="any").labels[1] == str(positive)

@@ -1,4 +1,4 @@
-"""What a fit refuses or warns of, and how it says so: labels, weights, costs, features, splits."""
+"""What a fit refuses or warns of: labels, weights, costs, features, splits."""
 
 from __future__ import annotations
 
@@ -135,9 +135,10 @@ def costs_of(
 
 
 def positive_share(class_weight: ClassWeight, classes: TwoClasses) -> float:
-    """What `class_weight` means for losses made of rates, in which factors of weights cancel.
+    """What `class_weight` means for losses made of rates.
 
-    The minority's share of the two costs; ½ without any or where they are "balanced".
+    Factors of weights cancel in rates. The minority's share of the two costs; ½ without any or
+    where they are "balanced".
     """
     if not isinstance(class_weight, dict):
         return 0.5

@@ -1,4 +1,4 @@
-"""Which of two classes is the positive one: one rule for networks, trees and files."""
+"""Which of two classes is positive: one rule for networks, trees and files."""
 
 from __future__ import annotations
 

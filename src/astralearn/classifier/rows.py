@@ -1,4 +1,4 @@
-"""From a user's rows to folds that networks train on: merged, held out, scaled. NumPy alone."""
+"""From a user's rows to folds: merged, held out, scaled. NumPy alone."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def merged(rows: Rows) -> Rows:
 
 
 def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """The rows merged, and where each of them went; of many rows, only the rarer class's."""
+    """The rows merged, and where each went; of many, only the rarer class's."""
     if len(rows.X) > MERGED_UP_TO:
         return _with_the_rarer_class_merged(rows)
     labelled = np.column_stack([rows.positive, rows.X])
@@ -164,10 +164,10 @@ def distinct_rows(rows: Rows) -> tuple[Rows, np.ndarray]:
 
 
 def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """All weight of equal rows of the rarer class on the first of them; X is not copied.
+    """All weight of equal rows of the rarer class on the first of them.
 
-    Of a handful of positives no copy may be left out by a trial that trains on another. With many
-    rows of both classes, as they are.
+    X is not copied. Of a handful of positives no copy may be left out by a trial that trains on
+    another. With many rows of both classes, as they are.
     """
     place = np.arange(len(rows.X))
     members = np.flatnonzero(rows.positive == (2 * rows.positive.sum() <= len(rows.X)))
@@ -206,10 +206,11 @@ def scaled(rows: Rows, limit: float) -> View:
 
 
 def with_distance(view: View, rows: Rows) -> View:
-    """The view with the distance from the majority as one more input, scaled like the others.
+    """The view with the distance from the majority as one more input.
 
-    The majority's covariance is drawn a little towards a multiple of the identity, by
-    (features + 1)/(rows + features + 1), so that it can be inverted whatever the rows are.
+    It is scaled like the others. The majority's covariance is drawn a little towards a multiple of
+    the identity, by (features + 1)/(rows + features + 1), so that it can be inverted whatever the
+    rows are.
     """
     majority = Rows(rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight))
     total, p = majority.weight.sum(), view.n_inputs

@@ -1,4 +1,4 @@
-"""Trains a stack of small networks at once: NumPy in and out, JAX and optax inside.
+"""Trains a stack of small networks at once: NumPy in and out, JAX inside.
 
 NumPy alone: `reproducible`, `view`, `rows`, `network`, `stack`, `fork`.
 JAX: `objective`, `epoch`, `lbfgs`, `training`.

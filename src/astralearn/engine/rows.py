@@ -161,7 +161,7 @@ def _rescaling(views: Sequence[View], dtype: Any) -> Rescaling:
 
 
 def _pack_once(folds: Sequence[Fold], *, positive: bool, longest: int, dtype: Any) -> ClassRows:
-    """The rows of one class that any of the folds sees, once, with a weight for each fold."""
+    """Rows of one class that any fold sees, once, with a weight for each fold."""
     first, view = folds[0].train, _common_view([fold.view for fold in folds])
     seen = np.zeros(len(first.positive), bool)
     for rows in (rows for fold in folds for rows in fold.parts):
@@ -200,7 +200,7 @@ def _pack_each(folds: Sequence[Fold], *, positive: bool, longest: int, dtype: An
 
 
 def _nothing(folds: Sequence[Fold], shape: tuple[int, ...], dtype: Any) -> ClassRows:
-    """Room for rows without weight; their last input is the 1 that biases are multiplied by."""
+    """Room for rows without weight; their last input, the bias's, is 1."""
     features = aligned_zeros(shape, dtype)
     features[..., -1, :] = 1
     of_weights = (shape[0], len(folds), shape[-1])
@@ -230,7 +230,7 @@ def _pieces(rows: np.ndarray, start: int, length: int) -> Iterator[tuple[int, sl
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Zeros at a multiple of 64 bytes, an address that XLA takes without a copy of its own."""
+    """Zeros at a multiple of 64 bytes, which XLA takes without a copy."""
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     buffer = np.zeros(size + 64, np.uint8)

@@ -150,9 +150,10 @@ def train(
     group: int | None = None,
     chunk_numbers: int = CHUNK_NUMBERS,
 ) -> Trained:
-    """Trains the stack for `settings.epochs` epochs, on top of those of `stack.states`.
+    """Trains the stack for `settings.epochs` epochs.
 
-    Ctrl-C ends training after the segments under way and keeps what was learned.
+    Those of `stack.states` come before them. Ctrl-C ends training after the segments under way and
+    keeps what was learned.
 
     group, chunk_numbers: networks per group and numbers per chunk, which change results by
         rounding only.
@@ -186,7 +187,7 @@ def train(
 
 @contextlib.contextmanager
 def _own_settings(dtype: np.dtype[Any]) -> Iterator[None]:
-    """JAX as the engine wants it, in this thread alone, whatever the caller has set elsewhere."""
+    """JAX as the engine wants it, in this thread alone, whatever the caller set."""
     check_fork()
     with (
         jax.enable_x64(dtype == np.float64),

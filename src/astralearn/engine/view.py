@@ -1,4 +1,4 @@
-"""How a network sees a row: features scaled, and its distance from the majority. NumPy alone."""
+"""How a network sees a row: scaled, with its distance from the majority. NumPy."""
 
 from __future__ import annotations
 
