@@ -80,14 +80,14 @@ OPEN_OPENINGS: dict[str, int] = {
     "boosting": 71,
     "classifier": 10,
     "core": 63,
-    "datasets": 12,
+    "datasets": 11,
     "engine": 11,
     "keras": 17,
     "report": 6,
     "study": 7,
-    "tabular": 14,
+    "tabular": 7,
     "torch": 23,
-    "verbs": 8,
+    "verbs": 5,
 }
 OPEN_LOSS_NAMES: dict[str, int] = {"boosting": 7, "classifier": 3, "core": 2, "torch": 4}
 
