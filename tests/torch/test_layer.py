@@ -104,12 +104,6 @@ def test_training_and_inference_agree():
     torch.testing.assert_close(layer(x).detach(), inference, **FIT)
 
 
-@pytest.fixture(params=[False, True], ids=["AVX2", "AVX-512"])
-def processor(request, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.cpu.HAS_AVX512", request.param)
-
-
-@pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize(
     "scale", [0.5, 3.0, 30.0], ids=["near 0", "some far from it", "most far from it"]
 )
@@ -129,7 +123,6 @@ def test_blocks_change_nothing(shape, scale, monkeypatch):
         torch.testing.assert_close(other, results[0], rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.usefixtures("processor")
 def test_a_logit_that_is_nan_spoils_no_other_of_its_block(monkeypatch):
     monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", 1)
     x = torch.tensor([float("nan"), -30.0, 0.5, 30.0], requires_grad=True)
@@ -151,7 +144,6 @@ def test_tensors_without_values_have_shapes():
         assert ASTra()(torch.randn(40_000, requires_grad=True)).shape == (40_000,)
 
 
-@pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize("slope", [1.0, 7.396, 87.0, 1e4, 1e6])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_blocks_of_extremes(slope, dtype, monkeypatch):

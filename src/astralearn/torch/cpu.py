@@ -3,9 +3,9 @@
 A formula of the core is some thirty operations, each with a fresh array for its result, and fresh
 memory costs more than arithmetic. Here large tensors go through in blocks that stay in the cache,
 results are written in place into as few arrays as there are, and bounds far from 0 are taken only
-in blocks that reach them. Which exponential is quick depends on what PyTorch was compiled for.
-This holds eager ASTra + BCELoss below 3 times BCEWithLogitsLoss (benchmarks/torch.py). Values are
-those of the core to rounding; sums of blocks are added as those of shards are.
+in blocks that reach them. This keeps eager ASTra + BCELoss near 3 times BCEWithLogitsLoss
+(benchmarks/torch.py). Values are those of the core to rounding; means of blocks are joined as those
+of shards are. Without this file eager tensors would take the core's own functions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import math
 import torch
 from torch import Tensor
 
-from astralearn.core.sums import Sums
+from astralearn.core.class_means import ClassMeans, Counted, Means
+from astralearn.core.elementary import or_one
+from astralearn.core.losses import Loss
 from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, warp
 from astralearn.torch.namespaces import eager
 
@@ -25,10 +27,6 @@ BLOCK = 262_144
 
 # Logits below which fewer passes do not make up for one more operation.
 FEWEST_IN_PLACE = 32_768
-
-# With AVX-512 PyTorch's tanh is quicker than its expm1, and its exp than exp2; with AVX2 it is
-# the other way round.
-HAS_AVX512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
 
 
 def blocks(x: Tensor) -> tuple[Tensor, ...]:
@@ -51,8 +49,8 @@ def eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     results = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
     spare = [torch.empty_like(blocks(x)[0]) for _ in range(2)]
     for part, g, dx, lag in zip(*map(blocks, (x, *results)), strict=True):
-        highest, share = (values[: len(part)] for values in spare)
-        _warp_into(g, dx, lag, part, shared, highest=highest, share=share)
+        highest, minus_y_hat = (values[: len(part)] for values in spare)
+        _warp_into(g, dx, lag, part, shared, highest=highest, minus_y_hat=minus_y_hat)
     return results
 
 
@@ -64,17 +62,15 @@ def _warp_into(
     shared: OfSlope,
     *,
     highest: Tensor,
-    share: Tensor,
+    minus_y_hat: Tensor,
 ) -> None:
     """Write `core.warp` to its three results, in as few passes as there are.
 
-    ŷ is needed to its last digits where it is next to 0. With v = −s/parts, −ŷ/parts is expm1(v)
-    for one part, and tanh(v)/(1 − tanh(v)) for two. The results also hold what comes in between.
+    The results also hold what comes in between.
 
     g, dx, lag: where the results go, of the shape of x.
-    highest, share: spare arrays of that shape, for g's upper bound and that share of ŷ.
+    highest, minus_y_hat: spare arrays of that shape, for g's upper bound and −ŷ.
     """
-    parts = 2.0 if HAS_AVX512 else 1.0
     t = torch.mul(x, shared.b, out=g).add_(shared.log_b)
     low, high = (end.item() for end in torch.aminmax(t))
     # Where one is NaN, those beside it may be far.
@@ -86,58 +82,67 @@ def _warp_into(
     else:
         odds = exp_into(dx, t)
         softplus_t = torch.log1p(odds, out=lag)
-    v = softplus_t.mul_(shared.inverse / -parts)
-    share_of_sigmoid = odds.div_(torch.sub(x.new_tensor(-parts), odds, alpha=parts, out=g))
-    if HAS_AVX512:
-        torch.tanh(v, out=share).div_(torch.sub(x.new_tensor(1.0), share, out=g))
-    else:
-        torch.expm1(v, out=share)
-    torch.mul(share, -parts * torch.exp(-shared.origin), out=g).log_().sub_(v, alpha=parts)
+    minus_s = softplus_t.mul_(-shared.inverse)
+    minus_sigmoid = odds.div_(torch.sub(x.new_tensor(-1.0), odds, out=g))
+    torch.expm1(minus_s, out=minus_y_hat)
+    torch.mul(minus_y_hat, -torch.exp(-shared.origin), out=g).log_().sub_(minus_s)
     if is_far:
         torch.minimum(g, highest, out=g)
-    share_of_sigmoid.div_(share)
-    v.div_(share)
+    minus_sigmoid.div_(minus_y_hat)
+    minus_s.div_(minus_y_hat)
 
 
 def exp_into(out: Tensor, x: Tensor, sign: float = 1.0) -> Tensor:
-    """e^{sign·x}, written to `out`, which may be x; relative error that of rounding x."""
-    if HAS_AVX512 and sign == 1.0:
-        return torch.exp(x, out=out)
-    torch.mul(x, sign if HAS_AVX512 else sign * math.log2(math.e), out=out)
-    return out.exp_() if HAS_AVX512 else out.exp2_()
+    """e^{sign·x}, written to `out`, which may be x; relative error that of rounding x.
+
+    By exp2, which PyTorch vectorises better than exp.
+    """
+    return torch.mul(x, sign * math.log2(math.e), out=out).exp2_()
 
 
-def bce_sums(
-    g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
-) -> tuple[Sums, Tensor]:
-    """`core.sums.bce_examine` in as few passes as there are.
+def count_in_place(
+    loss: Loss, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
+) -> Counted:
+    """`Loss.count_known`, for means of logarithms in as few passes as there are.
 
     ln(1 + e^m) is ln(1 + e^{−|m|}) + max(m, 0), and |m| is |g|.
     """
+    if loss.power != 0 or loss.reads_wrong or g.device.type != "cpu":
+        return loss.count_known(g, y, weight, axis=axis, xp=eager)
 
     def total(values: Tensor) -> Tensor:
-        return (values if weight is None else values.mul_(weight)).sum(axis, keepdim=True)
+        return values.sum(axis, keepdim=True)
 
-    m = torch.rsub(y, 1.0, alpha=2.0).mul_(g)
+    negative = torch.rsub(y, 1.0)
+    m = torch.sub(negative, y).mul_(g)
     rest = torch.abs(g)
-    entropy = total(exp_into(rest, rest, -1.0).log1p_()) + total(torch.clamp(m, min=0.0, out=rest))
-    all_weight = (
-        torch.full_like(entropy, g.numel() / entropy.numel())
-        if weight is None
-        else total(rest.fill_(1.0))
+    entropy = exp_into(rest, rest, -1.0).log1p_().add_(torch.clamp(m, min=0.0))
+    positive = y if weight is None else y * weight
+    negative = negative if weight is None else negative.mul_(weight)
+    totals = total(negative), total(positive)
+    means = Means(
+        *(
+            ClassMeans(of_class, torch.zeros_like(of_class), -entropies / or_one(of_class, eager))
+            for of_class, entropies in zip(
+                totals, (total(negative.mul_(entropy)), total(entropy.mul_(positive))), strict=True
+            )
+        )
     )
-    slopes = m.sigmoid_()
-    return (entropy, all_weight), slopes if weight is None else slopes.mul_(weight)
+    # A sum of huge losses overflows; the core divides before it adds.
+    if not bool(torch.isfinite(means.negatives.log_right + means.positives.log_right).all()):
+        return loss.count(g, y, weight, axis=axis, xp=eager)
+    pulls = m.sigmoid_() if weight is None else m.sigmoid_().mul_(weight)
+    peak = torch.zeros_like(totals[0])
+    return Counted(means, (peak, peak), pulls)
 
 
-def write_gradient(
-    out: Tensor, slopes: Tensor, y: Tensor, of_negatives: Tensor, of_positives: Tensor
-) -> None:
-    """Write slopes times the factor of each row's class to `out`, in three passes."""
-    # Where the first is the smaller one, their difference loses nothing of either. Otherwise
-    # lerp serves, which PyTorch does not vectorise for numbers.
-    if bool((of_negatives.abs() <= of_positives.abs()).all()):
-        torch.mul(y, of_positives - of_negatives, out=out).add_(of_negatives)
+def write_gradient(out: Tensor, pulls: Tensor, y: Tensor, factors: tuple[Tensor, Tensor]) -> None:
+    """Write `class_means.gradient` to `out`, in three passes."""
+    of_negatives, of_positives = factors
+    # Where the first is the smaller one, their sum loses nothing of either. Otherwise lerp
+    # serves, which PyTorch does not vectorise for numbers.
+    if bool((of_negatives <= of_positives).all()):
+        torch.mul(y, -of_positives - of_negatives, out=out).add_(of_negatives)
     else:
-        torch.lerp(of_negatives, of_positives, y, out=out)
-    out.mul_(slopes)
+        torch.lerp(of_negatives, -of_positives, y, out=out)
+    out.mul_(pulls)

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from astralearn.core.sums import SUMMED, Sums
-from astralearn.torch.batch_sums import batch_sums, factors_of, gradient_of
+from astralearn.core.class_means import Means
+from astralearn.torch.batch_means import batch_means, factors_of, gradient_of
 from astralearn.torch.losses import SummedLossModule
 from astralearn.torch.namespaces import eager
-from astralearn.torch.ranks import gather_sums, world_size
+from astralearn.torch.ranks import gather_means, world_size
 
 
 def full_batch_backward(
@@ -25,7 +25,7 @@ def full_batch_backward(
 ) -> Tensor:
     """Add the gradient of the loss over all batches joined to `.grad`; return that loss.
 
-    Two passes over the micro-batches: the first, without a graph, adds up the loss's sums; the
+    Two passes over the micro-batches: the first, without a graph, adds up the loss's means; the
     second sends each micro-batch's exact share of the gradient back. Memory is that of one
     micro-batch, whatever their number; time is one more forward pass. Both passes start from one
     state of torch's random numbers, of the loader's and its samplers' generators and of the
@@ -66,21 +66,21 @@ def full_batch_backward(
         total = _total(loss, (loss.prepared(*look(model, batch)) for batch in batches))
     scale = 1.0
     if loss.process_group is not None:
-        total = gather_sums(loss.name, total, loss.process_group)
+        total = gather_means(loss.loss, total, loss.process_group)
         scale = float(world_size(loss.process_group))
-    losses: Tensor = SUMMED[loss.name].value(total, xp=eager)
+    losses: Tensor = loss.loss.of_means(total, xp=eager)
     each = torch.full_like(losses, scale / losses.numel())
     rewind()
     for batch, is_last in _with_end(batches):
         with contextlib.nullcontext() if is_last else _no_sync(model):
             g, y, weight = loss.prepared(*look(model, batch))
             with torch.no_grad():
-                _, counted = batch_sums(loss.name, g, y, weight, loss.axis(g))
+                _, counted = batch_means(loss.loss, g, y, weight, loss.axis(g))
                 factors = [
                     ((of_0 * each).to(y.dtype), (of_1 * each).to(y.dtype))
-                    for of_0, of_1 in factors_of(loss.name, counted, total)
+                    for of_0, of_1 in factors_of(loss.loss, counted, total)
                 ]
-                gradient = gradient_of([block.slopes for block in counted], factors, y)
+                gradient = gradient_of([block.pulls for block in counted], factors, y)
             g.backward(gradient.to(g.dtype))  # type: ignore[no-untyped-call]
     return loss.reduced(losses).to(g.dtype)
 
@@ -100,13 +100,14 @@ def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
 
 def _total(
     loss: SummedLossModule, prepared: Iterable[tuple[Tensor, Tensor, Tensor | None]]
-) -> Sums:
-    """The sums of all micro-batches, added in float64 where thousands of additions would show."""
-    total: Sums | None = None
+) -> Means:
+    """The means of all micro-batches, joined in float64: thousands of additions would show."""
+    total: Means | None = None
     for g, y, weight in prepared:
-        sums, _ = batch_sums(loss.name, g, y, weight, loss.axis(g))
-        wide = tuple(part.double() if part.device.type == "cpu" else part for part in sums)
-        total = wide if total is None else SUMMED[loss.name].add(total, wide, xp=eager)
+        means, _ = batch_means(loss.loss, g, y, weight, loss.axis(g))
+        if g.device.type == "cpu":
+            means = Means.of_flat([part.double() for part in means.flat])
+        total = means if total is None else loss.loss.add(total, means, xp=eager)
     if total is None:
         raise ValueError("batches must hold at least one micro-batch")
     return total

@@ -58,14 +58,14 @@ def bits_to_keep(y: Tensor) -> Tensor:
     return (y.abs().view(torch.int32) - 0x7F800001) >> 31
 
 
-def signed_slopes(slopes: Tensor, y: Tensor) -> Tensor:
-    """Slopes that tell the classes without labels: below 0 for positives."""
-    return (1.0 - 2.0 * y) * slopes
+def signed_pulls(pulls: Tensor, y: Tensor) -> Tensor:
+    """Pulls that tell the classes without labels: below 0 for positives."""
+    return (1.0 - 2.0 * y) * pulls
 
 
-def gradient_of_signed(slopes: Tensor, of_negatives: Tensor, of_positives: Tensor) -> Tensor:
-    """`signed_slopes` times the factor of each row's class."""
-    return torch.relu(slopes) * of_negatives + torch.relu(-slopes) * of_positives
+def gradient_of_signed(pulls: Tensor, of_negatives: Tensor, of_positives: Tensor) -> Tensor:
+    """`class_means.gradient` of `signed_pulls`."""
+    return torch.relu(pulls) * of_negatives - torch.relu(-pulls) * of_positives
 
 
 def _polynomial(x: Tensor, coefficients: tuple[float, ...]) -> Any:

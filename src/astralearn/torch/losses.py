@@ -8,17 +8,17 @@ import torch
 from torch import Tensor, nn
 
 from astralearn.core import LOSSES
-from astralearn.core.sums import SUMMED
-from astralearn.torch.batch_sums import batch_sums, factors_of, gradient_of
-from astralearn.torch.inductor import gradient_of_signed, signed_slopes
+from astralearn.core.losses import Loss
+from astralearn.torch.batch_means import batch_means, factors_of, gradient_of
+from astralearn.torch.inductor import gradient_of_signed, signed_pulls
 from astralearn.torch.labels import check_kinds, known_labels
 from astralearn.torch.namespaces import eager
-from astralearn.torch.ranks import ProcessGroup, gather_sums, world_size
-from astralearn.torch.running_sums import joined
+from astralearn.torch.ranks import ProcessGroup, gather_means, world_size
+from astralearn.torch.running_means import joined
 
 
 class SummedLossModule(nn.Module):
-    """Any loss of `core.LOSSES`: a function of a few sums over the batch.
+    """Any loss of `core.LOSSES`: a function of both classes' means over the batch.
 
     Call it as `loss(logits, target)` or `loss(logits, target, sample_weight)`.
 
@@ -39,11 +39,11 @@ class SummedLossModule(nn.Module):
         pools all outputs into one.
     reduction: "mean" averages the losses of all outputs, "none" returns them as (C,).
     ignore_index: an integer label that means "missing".
-    process_group: adds the sums up over its ranks, so that the loss is that of the joined batch
+    process_group: joins the means of its ranks, so that the loss is that of the joined batch
         on every rank; `True` stands for the default group. Gradients are scaled for DDP, which
         averages them over ranks: after it they equal the joined batch's.
-    running: None, or a decay in [0, 1) by which the sums of earlier training batches are kept.
-        Then J is that of the decayed sums and its gradient flows through the current batch alone:
+    running: None, or a decay in [0, 1) by which earlier training batches lose weight.
+        Then J is that of all of them and its gradient flows through the current batch alone:
         an approximation, for batches too small to hold both classes. A class keeps its last rate
         however long it is absent.
     """
@@ -74,7 +74,7 @@ class SummedLossModule(nn.Module):
         self.ignore_index = ignore_index
         self.process_group = process_group
         self.running = running
-        # What `running_sums.joined` keeps; its shape is known with the first batch.
+        # What `running_means.joined` keeps; its shape is known with the first batch.
         self.register_buffer("kept", None)
 
     def forward(
@@ -82,30 +82,36 @@ class SummedLossModule(nn.Module):
     ) -> Tensor:
         g, y, weight = self.prepared(logits, target, sample_weight)
         y = y.detach()
-        total, counted = batch_sums(self.name, g.detach(), y, weight, self.axis(g))
+        means, counted = batch_means(self.loss, g.detach(), y, weight, self.axis(g))
         scale: float | Tensor = 1.0
         if self.process_group is not None:
-            total = gather_sums(self.name, total, self.process_group)
+            means = gather_means(self.loss, means, self.process_group)
             scale = float(world_size(self.process_group))
-        if self.running and self.training:
-            total, age, self.kept = joined(self.name, self.kept, total, self.running)
-            # Sums of n batches have 1/n of one batch's gradient: undo that, so that the step
+        is_running = bool(self.running) and self.training
+        if is_running:
+            means, batches, self.kept = joined(self.loss, self.kept, means, self.running or 0.0)
+            # Means of n batches have 1/n of one batch's gradient: undo that, so that the step
             # size does not depend on the memory.
-            scale = scale * age
-        factors = [scale * each for pair in factors_of(self.name, counted, total) for each in pair]
-        is_plain = isinstance(scale, float) and self.process_group is None
+            scale = scale * batches
+        factors = [scale * each for pair in factors_of(self.loss, counted, means) for each in pair]
+        is_plain = self.process_group is None and not is_running
         losses: Tensor = _Summed.apply(  # type: ignore[no-untyped-call]
             g,
             y,
             weight,
-            SUMMED[self.name].value(total, xp=eager),
+            self.loss.of_means(means, xp=eager),
             self.name if is_plain else None,
             self.axis(g),
             len(counted),
-            *(block.slopes for block in counted),
+            *(block.pulls for block in counted),
             *factors,
         )
         return self.reduced(losses)
+
+    @property
+    def loss(self) -> Loss:
+        """The entry of `core.LOSSES`."""
+        return LOSSES[self.name]
 
     def reduced(self, losses: Tensor) -> Tensor:
         """From losses with reduced dimensions of size 1 to what the module returns."""
@@ -154,7 +160,7 @@ class SummedLossModule(nn.Module):
 
 
 class _Summed(torch.autograd.Function):
-    """Losses as they are, with the gradient at g that follows from slopes and factors.
+    """Losses as they are, with the gradient at g that follows from pulls and factors.
 
     The gradient is finished in the backward pass. Compiled, here it would need all sums before
     its loop begins, one more loop; eager, it would be one more pass to multiply it by the
@@ -171,23 +177,23 @@ class _Summed(torch.autograd.Function):
         name: str | None,
         axis: tuple[int, ...],
         blocks: int,
-        *slopes_and_factors: Tensor,
+        *pulls_and_factors: Tensor,
     ) -> Tensor:
-        slopes, factors = slopes_and_factors[:blocks], slopes_and_factors[blocks:]
+        pulls, factors = pulls_and_factors[:blocks], pulls_and_factors[blocks:]
         ctx.is_signed = torch.compiler.is_compiling() and blocks == 1
         if ctx.is_signed:
-            slopes = (signed_slopes(slopes[0], y),)
+            pulls = (signed_pulls(pulls[0], y),)
         ctx.name, ctx.axis, ctx.blocks = name, axis, blocks
-        ctx.save_for_backward(g, y, weight, *slopes, *factors)
+        ctx.save_for_backward(g, y, weight, *pulls, *factors)
         return losses.clone()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (of_loss,) = gradients
         g, y, weight, *saved = ctx.saved_tensors
-        slopes, factors = saved[: ctx.blocks], [of_loss * each for each in saved[ctx.blocks :]]
+        pulls, factors = saved[: ctx.blocks], [of_loss * each for each in saved[ctx.blocks :]]
         if ctx.is_signed:
-            in_g = gradient_of_signed(slopes[0], *factors)
+            in_g = gradient_of_signed(pulls[0], *factors)
         elif torch.is_grad_enabled() and not torch.compiler.is_compiling():
             # create_graph=True asks for what can be differentiated once more.
             if ctx.name is None:
@@ -197,7 +203,7 @@ class _Summed(torch.autograd.Function):
             in_g = of_loss * LOSSES[ctx.name].gradient(g, y, weight, axis=ctx.axis, xp=eager)
         else:
             pairs = list(zip(factors[::2], factors[1::2], strict=True))
-            in_g = gradient_of(slopes, pairs, y)
+            in_g = gradient_of(pulls, pairs, y)
         return in_g, *[None] * (6 + len(saved))
 
 

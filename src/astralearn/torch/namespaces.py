@@ -19,6 +19,7 @@ from astralearn.core import elementary
 # as much as the arithmetic.
 eager = SimpleNamespace(
     abs=torch.abs,
+    all=torch.all,
     clip=torch.clamp,
     exp=torch.exp,
     expm1=torch.expm1,

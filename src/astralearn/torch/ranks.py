@@ -1,4 +1,4 @@
-"""Sums over the ranks of a process group: a few numbers per step travel, whatever the batch."""
+"""Means over the ranks of a process group: a few numbers per step travel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TypeAlias
 import torch
 import torch.distributed as dist
 
-from astralearn.core.sums import SUMMED, Sums
+from astralearn.core.class_means import Means
+from astralearn.core.losses import Loss
 from astralearn.torch.namespaces import eager
 
 ProcessGroup: TypeAlias = "dist.ProcessGroup"
@@ -32,15 +33,15 @@ def world_size(process_group: ProcessGroup | bool) -> int:
     return 1 if process_group is False else dist.get_world_size(group_of(process_group))
 
 
-def gather_sums(name: str, sums: Sums, process_group: ProcessGroup | bool) -> Sums:
-    """The sums of all ranks added up, the same bits on each.
+def gather_means(loss: Loss, means: Means, process_group: ProcessGroup | bool) -> Means:
+    """The means of all ranks joined, the same bits on each.
 
     Everyone gathers all and adds them in the order of ranks.
     """
     if process_group is False:
-        return sums
-    mine = torch.stack(sums).contiguous()
+        return means
+    mine = torch.stack(means.flat).contiguous()
     everyone = [torch.empty_like(mine) for _ in range(world_size(process_group))]
     dist.all_gather(everyone, mine, group=group_of(process_group))
-    add = functools.partial(SUMMED[name].add, xp=eager)
-    return functools.reduce(add, (tuple(part.unbind(0)) for part in everyone))
+    add = functools.partial(loss.add, xp=eager)
+    return functools.reduce(add, (Means.of_flat(part.unbind(0)) for part in everyone))

@@ -1,0 +1,68 @@
+"""A batch's class means, and the gradient that follows from everyone's: whole or in blocks."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+
+import torch
+from torch import Tensor
+
+from astralearn.core.class_means import Counted, Means, gradient
+from astralearn.core.losses import Loss
+from astralearn.torch.cpu import blocks, count_in_place, write_gradient
+from astralearn.torch.inductor import by_bits, swift_losses
+from astralearn.torch.namespaces import eager, portable
+
+Factors = tuple[Tensor, Tensor]
+
+
+def batch_means(
+    loss: Loss, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
+) -> tuple[Means, list[Counted]]:
+    """The batch's means, and its blocks as they were counted."""
+    if g.numel() == 0:
+        shape = [1 if dimension in axis else size for dimension, size in enumerate(g.shape)]
+        return means_of_nothing(g.new_zeros(shape)), []
+    if torch.compiler.is_compiling() or g.is_meta:
+        xp = swift_losses if by_bits(g) else portable if torch.compiler.is_exporting() else eager
+        whole = loss.count(g, y, weight, axis=axis, xp=xp)
+        return whole.means, [whole]
+    logits = blocks(g)
+    weights = [None] * len(logits) if weight is None else blocks(weight.expand_as(g))
+    counted = [
+        count_in_place(loss, *part, axis) for part in zip(logits, blocks(y), weights, strict=True)
+    ]
+    return reduce(partial(loss.add, xp=eager), (block.means for block in counted)), counted
+
+
+def means_of_nothing(like: Tensor) -> Means:
+    """The means of classes without weight, of the shape of `like`."""
+    zero = torch.zeros_like(like)
+    return Means.of_flat([zero] * 6)
+
+
+def factors_of(loss: Loss, counted: list[Counted], means: Means) -> list[Factors]:
+    """From pulls to the gradient of everything joined: for negatives and for positives.
+
+    One pair for each block, or one for all where their pulls have one unit.
+    """
+    if len(counted) > 1 and not torch.stack([torch.stack(each.peaks) for each in counted]).any():
+        counted = counted[:1]
+    return [loss.factors(means, block.peaks, xp=eager) for block in counted]
+
+
+def gradient_of(pulls: list[Tensor], factors: list[Factors], y: Tensor) -> Tensor:
+    """The gradient at the logits that were counted, block by block."""
+    if not pulls:
+        return torch.zeros_like(y)
+    if len(pulls) == 1:
+        whole: Tensor = gradient(pulls[0], y, factors[0])
+        return whole
+    whole = torch.empty_like(y)
+    sizes = [len(pull) for pull in pulls]
+    each = factors * len(pulls) if len(factors) == 1 else factors
+    for out, pull, labels, of_class in zip(
+        torch.split(whole, sizes), pulls, torch.split(y, sizes), each, strict=True
+    ):
+        write_gradient(out, pull, labels, of_class)
+    return whole
