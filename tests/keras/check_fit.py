@@ -275,15 +275,21 @@ def test_slopes_of_another_dtype_than_floatx_are_trained(of_layer):
     assert slope_of(model) != pytest.approx(SLOPE, rel=1e-6)
 
 
-def test_labels_that_are_none_make_the_loss_nan_or_raise():
-    X, y, _ = data()
+@pytest.mark.parametrize("what", ["labels", "infinite labels", "weights"])
+def test_bad_labels_and_weights_raise_or_show_and_leave_the_model_as_it_was(what):
+    X, y, w = data()
+    bad = {"labels": 2 * y - 1, "infinite labels": np.where(y == 1, np.inf, y)}.get(what, y)
+    weight = np.where(np.arange(150) == 7, np.nan, w) if what == "weights" else w
     model = network()
-    model.compile(adam(), loss=GMNLoss())
+    model.compile(SlopeRateOptimizer(keras.optimizers.SGD(0.5)), loss=GMNLoss())
+    before = model.get_weights()
     if BACKEND == "torch":
-        with pytest.raises(ValueError, match="y_true must hold 0, 1 or NaN"):
-            fit(model, X, 2 * y - 1)
+        with pytest.raises(ValueError, match=r"y_true must hold 0, 1 or NaN|must be finite"):
+            fit(model, X, bad, sample_weight=weight)
     else:
-        assert np.isnan(fit(model, X, 2 * y - 1).history["loss"]).all()
+        assert np.isnan(fit(model, X, bad, sample_weight=weight).history["loss"]).all()
+    for found, expected in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 OPTIMIZERS = [

@@ -3,7 +3,16 @@ import numpy as np
 import pytest
 
 from astralearn.core import LOSSES
-from astralearn.keras import ASTra, BalancedAccuracyLoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.core.losses import Loss
+from astralearn.keras import (
+    ASTra,
+    BalancedAccuracyLoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    SummedLoss,
+)
 from keras_backend import BACKEND, gradients, model_gradients, second_derivatives, values
 from oracles import brute_loss
 
@@ -277,6 +286,29 @@ def test_through_a_model():
         ]
         expected = (core(*shifted[0]) - core(*shifted[1])) / 2e-6
         np.testing.assert_allclose(gradient.ravel(), expected, rtol=1e-4, atol=1e-7)
+
+
+def test_a_seventh_loss_of_the_table_trains_and_is_saved(monkeypatch):
+    """The sum of both classes' error rates, 2 − TPR − TNR, joins `core.LOSSES` alone."""
+    seventh = Loss(
+        1.0,
+        lambda means, *, xp: means.negatives.wrong + means.positives.wrong,
+        lambda means, *, xp: tuple(xp.exp(of_class.log_right) for of_class in means),
+        reads_wrong=True,
+    )
+    monkeypatch.setitem(LOSSES, "sum_of_rates", seventh)
+    g, y, w = batch()
+    value, gradient = value_and_gradient(SummedLoss("sum_of_rates"), g, y, w)
+    double, half = value_and_gradient(BalancedAccuracyLoss(), g, y, w)
+    assert value == pytest.approx(2 * double, rel=1e-6)
+    np.testing.assert_allclose(gradient, 2 * half, rtol=1e-6, atol=1e-7)
+    config = keras.saving.serialize_keras_object(SummedLoss("sum_of_rates"))
+    loss = keras.saving.deserialize_keras_object(config)
+    assert (type(loss), loss.kind, loss.name) == (SummedLoss, "sum_of_rates", "sum_of_rates_loss")
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1), ASTra()])
+    model.compile(keras.optimizers.Adam(0.05), loss=loss)
+    history = model.fit(g + 4 * y, y, batch_size=60, epochs=20, verbose=0).history["loss"]
+    assert history[-1] < history[0]
 
 
 def test_config():

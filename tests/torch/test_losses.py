@@ -7,7 +7,17 @@ from torch import nn
 
 from astralearn.core import LOSSES
 from astralearn.core.class_means import Means
-from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.core.losses import Loss
+from astralearn.torch import (
+    ASTra,
+    BalancedAccuracyLoss,
+    BCELoss,
+    F1Loss,
+    GMNLoss,
+    MCCLoss,
+    RootGMNLoss,
+    SummedLossModule,
+)
 from oracles import brute_loss
 
 MODULES = {
@@ -176,6 +186,52 @@ def test_blocks_where_positives_are_many(name, monkeypatch):
     torch.testing.assert_close(
         value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
     )
+
+
+def test_bce_of_the_largest_logits_is_their_mean():
+    """Their sum is beyond float32."""
+    value, gradient = value_and_gradient(
+        BCELoss(), torch.tensor([3e38, 3e38]), torch.tensor([0.0, 0.0])
+    )
+    assert float(value) == pytest.approx(3e38, rel=1e-6)
+    assert gradient.tolist() == [0.5, 0.5]
+
+
+def _fall_of_rates(means, *, xp):
+    return xp.exp(means.negatives.log_right), xp.exp(means.positives.log_right)
+
+
+# The sum of both classes' error rates: 2 − TPR − TNR.
+SEVENTH = Loss(
+    1.0,
+    lambda means, *, xp: means.negatives.wrong + means.positives.wrong,
+    _fall_of_rates,
+    reads_wrong=True,
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"per_output": True}, {"running": 0.5}], ids=str)
+def test_a_seventh_loss_of_the_table_trains_as_a_module(options, monkeypatch):
+    monkeypatch.setitem(LOSSES, "sum_of_rates", SEVENTH)
+    g, y, w = batch(40, outputs=2)
+    value, gradient = value_and_gradient(SummedLossModule("sum_of_rates", **options), g, y, w)
+    double, half = value_and_gradient(BalancedAccuracyLoss(**options), g, y, w)
+    torch.testing.assert_close((value, gradient), (2 * double, 2 * half), rtol=1e-12, atol=1e-15)
+    if not options:
+        assert torch.autograd.gradgradcheck(
+            lambda a: SummedLossModule("sum_of_rates")(a, y, w), (g.requires_grad_(),)
+        )
+    model = nn.Sequential(nn.Linear(2, 2), ASTra(2))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    loss, x = SummedLossModule("sum_of_rates", **options), g.detach().float()
+    history = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        value = loss(model(x), y)
+        value.backward()
+        optimizer.step()
+        history.append(value.item())
+    assert history[-1] < history[0]
 
 
 def test_bce_is_torchs():
@@ -411,6 +467,12 @@ def test_weights_with_a_gradient_are_fine_where_none_is_taken():
             ValueError,
             r"per_output wants logits of shape \(N, C\)",
         ),
+        (
+            lambda: SummedLossModule("gmm"),
+            ValueError,
+            "name must be one of bce, gmn, f1, mcc, balanced_accuracy, root_gmn; found 'gmm'",
+        ),
+        (SummedLossModule, ValueError, "name must be one of bce.*; found ''"),
         (
             lambda: GMNLoss(reduction="sum"),
             ValueError,

@@ -10,8 +10,8 @@ import numpy as np
 from keras import ops
 
 from astralearn.core import LOSSES
+from astralearn.core.class_means import Counted, Means, gradient
 from astralearn.core.inputs import Array
-from astralearn.core.sums import SUMMED, Sums, examine_known, gradient
 from astralearn.keras.labels import checked_batch
 from astralearn.keras.replicas import joined
 from astralearn.keras.tensors import (
@@ -29,7 +29,7 @@ from astralearn.keras.tensors import (
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SummedLoss(keras.losses.Loss):
-    """Any loss of `core.LOSSES`: a function of a few sums over the batch.
+    """Any loss of `core.LOSSES`: a function of both classes' means over the batch.
 
     y_pred: logits (N, …), rebalanced by `ASTra` or not. Probabilities cannot be told from logits,
         so pass none.
@@ -147,41 +147,43 @@ def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
     return g, y, ops.zeros_like(g)
 
 
-def _examine(
+def _counted(
     kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...], xp: Any
-) -> tuple[Sums, Array]:
-    # There every operation counts, and looking costs nothing.
+) -> Counted:
+    # On PyTorch every operation counts, and looking costs nothing.
     if xp is not np and keras.config.backend() == "torch" and is_known(g):
-        sums, ((_, slopes),) = examine_known(kind, [(g, y, weight)], axis=axis, xp=xp, few=few)
-        return sums, slopes
-    return SUMMED[kind].examine(g, y, weight, axis=axis, xp=xp)
+        return LOSSES[kind].count_known(g, y, weight, axis=axis, xp=xp)
+    return LOSSES[kind].count(g, y, weight, axis=axis, xp=xp)
 
 
 def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...]) -> Array:
-    """J of the sums over all replicas, averaged over outputs.
+    """J of the means over all replicas, averaged over outputs.
 
     With several replicas the value is divided by their number and the gradient is not: Keras adds
     both up over replicas, and each replica has its own part of the whole gradient already.
     """
-    loss = SUMMED[kind]
+    loss = LOSSES[kind]
     outputs = math.prod(size for dimension, size in enumerate(g.shape) if dimension not in axis)
 
     def forward(g: Array) -> tuple[Array, Gradients]:
         (logits, labels, *weights), xp = few([g, y] if weight is None else [g, y, weight])
-        sums, slopes = _examine(kind, logits, labels, weights[0] if weights else None, axis, xp)
-        total, replicas = joined(kind, sums)
-        numbers = backend_namespace(total[0])
-        value = as_tensor(numbers.sum(loss.value(total, xp=numbers)) / (outputs * replicas), g)
+        own = _counted(kind, logits, labels, weights[0] if weights else None, axis, xp)
+        means, replicas = joined(loss, own.means)
+        (*flat, peak_0, peak_1), numbers = few([*means.flat, *own.peaks])
+        means, peaks = Means.of_flat(flat), (peak_0, peak_1)
+        losses = loss.of_means(means, xp=numbers)
+        value = as_tensor(numbers.sum(losses) / (outputs * replicas), g)
 
         def gradients(upstream: Array) -> tuple[Array]:
             (factor,) = as_factors(few([upstream])[0], logits)
-            factors = as_factors(loss.factors(sums, total, xp=numbers), logits)
-            return (as_tensor(gradient(factor / outputs * slopes, labels, factors), g),)
+            of_class = as_factors(loss.factors(means, peaks, xp=numbers), logits)
+            in_g = gradient(factor / outputs * own.pulls, labels, (of_class[0], of_class[1]))
+            return (as_tensor(in_g, g),)
 
         return value, gradients
 
     def again(upstream: Array, g: Array) -> tuple[Array]:
-        in_g = LOSSES[kind].gradient(g, y, weight, axis=axis, xp=backend_namespace(g))
+        in_g = loss.gradient(g, y, weight, axis=axis, xp=backend_namespace(g))
         return (upstream / outputs * in_g,)
 
     return with_gradient(forward, again, g)

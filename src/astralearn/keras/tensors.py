@@ -41,7 +41,7 @@ def _torch(compiled: bool) -> Any:
     compiled: whether to take the expm1 and log1p that survive TorchInductor.
     """
     torch = sys.modules["torch"]
-    names = "abs exp expm1 log log1p logaddexp maximum minimum ones_like sigmoid sqrt stack sum"
+    names = "abs all exp expm1 log log1p logaddexp maximum minimum ones_like sigmoid sqrt stack sum"
     xp = SimpleNamespace(
         **{name: getattr(torch, name) for name in f"{names} where zeros_like".split()},
         clip=torch.clamp,
