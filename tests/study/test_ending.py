@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from astralearn.study import ending
-from astralearn.study.ending import end_with_parent, interrupt, signals_as_interrupts
+from astralearn.study.ending import interrupt, signals_as_interrupts
 
 # A study of slow folds in two workers. Each fold leaves its process id in a folder of the test's.
 STUDY = """
@@ -71,12 +71,6 @@ def test_a_process_ends_when_its_parent_is_another_one(monkeypatch):
     monkeypatch.setattr(ending.os, "_exit", codes.put)
     ending.watch(-1)
     assert codes.get(timeout=30) == 1
-
-
-def test_in_any_other_process_nothing_watches():
-    before = threading.active_count()
-    end_with_parent(os.getpid())
-    assert threading.active_count() == before
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
 LOOK_SECONDS = 1.0
 
 
-@cache
-def end_with_parent(parent: int) -> None:
-    """End this worker soon after the process that started it, however that ends.
-
-    A worker of its own accord would wait for ever, on a pipe that nobody reads any more. In any
-    other process, as of a cluster or the parent itself, this does nothing.
-
-    parent: the process whose worker this should be.
-    """
-    if multiprocessing.current_process().name.startswith("LokyProcess"):
-        watch(parent)
-
-
 def watch(parent: int) -> None:
-    """End this process, whatever it is in the middle of, when its parent is another one."""
+    """End this process, whatever it is doing, when its parent is another one.
+
+    A worker whose parent was killed would wait for ever, on a pipe that nobody else has open.
+    """
 
     def look() -> None:
-        while os.getppid() == parent:
+        # A pool of threads would call this in the parent itself.
+        while parent in (os.getppid(), os.getpid()):
             time.sleep(LOOK_SECONDS)
         os._exit(1)
 

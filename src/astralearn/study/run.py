@@ -21,7 +21,7 @@ import numpy as np
 
 from astralearn.datasets.problem import Problem
 from astralearn.study.child import stop_children
-from astralearn.study.ending import end_with_parent
+from astralearn.study.ending import watch
 from astralearn.study.method import Method
 from astralearn.study.record import Kept, Key, Outcome, Record
 from astralearn.study.splits import make_splits
@@ -196,8 +196,10 @@ def run(
             batch_size=1,
             return_as="generator_unordered",
             prefer="threads" if plan.in_threads else None,
+            initializer=watch,
+            initargs=(os.getpid(),),
         )
-        tasks = [delayed(_labelled)(*item, parent=os.getpid()) for item in pending.items()]
+        tasks = [delayed(_labelled)(*item) for item in pending.items()]
         try:
             with closing(parallel(tasks)) as results:
                 for label, outcomes in results:
@@ -277,8 +279,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _labelled(label: int, unit: RunnableUnit, parent: int) -> tuple[int, list[Outcome]]:
-    end_with_parent(parent)
+def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:
     return label, unit.run()
 
 
