@@ -64,9 +64,20 @@ LEAVES = {
     "model_file": "models of every room are written alike",
 }
 
-OPEN_UNTESTED: dict[str, int] = {"boosting": 10, "core": 3, "keras": 5, "torch": 6}
-OPEN_TESTS: dict[str, int] = {"boosting": 5, "keras": 5}
-OPEN_LONG_FILES: dict[str, int] = {"boosting": 2, "core": 1}
+OPEN_UNTESTED: dict[str, int] = {
+    "boosting": 10,
+    "core": 3,
+    "keras": 5,
+    "torch": 6,
+}
+OPEN_TESTS: dict[str, int] = {
+    "boosting": 5,
+    "keras": 5,
+}
+OPEN_LONG_FILES: dict[str, int] = {
+    "boosting": 2,
+    "core": 1,
+}
 OPEN_LONG_LINES: dict[str, int] = {
     "boosting": 154,
     "core": 113,
@@ -82,14 +93,18 @@ OPEN_OPENINGS: dict[str, int] = {
     "core": 63,
     "datasets": 11,
     "engine": 11,
-    "keras": 17,
+    "keras": 16,
     "report": 6,
-    "study": 7,
+    "study": 6,
     "tabular": 7,
-    "torch": 23,
+    "torch": 21,
     "verbs": 5,
 }
-OPEN_LOSS_NAMES: dict[str, int] = {"boosting": 7, "classifier": 3, "core": 2, "torch": 4}
+OPEN_LOSS_NAMES: dict[str, int] = {
+    "boosting": 7,
+    "classifier": 3,
+    "core": 2,
+}
 
 
 def room_of(name: str) -> str:
