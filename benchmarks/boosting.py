@@ -33,7 +33,6 @@ from astralearn.boosting import (
     XGBoostObjective,
     training,
 )
-from astralearn.boosting.start import start_score
 
 LIMIT = 1.3
 FEATURES = 20
@@ -160,7 +159,7 @@ def xgboost_trainings(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Ca
 
     def start(objective: Objective) -> float:
         """Each starts where its classifier would: at the loss's best constant."""
-        return float(1 / (1 + np.exp(-start_score(objective.loss, y, None, objective.slope))))
+        return float(1 / (1 + np.exp(-objective.best_constant(y))))
 
     def ours(make: Callable[[], Objective]) -> Rounds:
         objective = make()

@@ -51,7 +51,10 @@ def client():
 
 @pytest.fixture(scope="module")
 def data():
-    """Small integers, so that quantile sketches agree however rows are spread; sorted by label: one worker has no positive."""
+    """Small integers: quantile sketches agree however rows are spread.
+
+    Sorted by label: one worker has no positive.
+    """
     rng = np.random.default_rng(0)
     X = rng.integers(0, 20, size=(1200, 4)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(0, 2, 1200) > 34).astype(float)
@@ -142,7 +145,7 @@ def test_trees_that_know_no_slope_count_in_its_path(client, data):
 
 
 def test_without_adding_up_the_models_differ(data):
-    """What the sums are for: a worker that counts only its own rows has no positive, and another model comes out."""
+    """A worker that counts only its own rows has no positive: another model comes out."""
     _, y, w = data
     alone = ConfusionObjective("gmn")
     local = ConfusionObjective("gmn")

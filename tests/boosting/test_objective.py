@@ -1,3 +1,4 @@
+import functools
 import pickle
 import subprocess
 import sys
@@ -8,19 +9,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from astralearn.boosting import ASTraObjective, ConfusionObjective, Objective
-from astralearn.boosting.objective import make_objective
+from astralearn.boosting.objective import inverse_warp, make_objective
 from astralearn.boosting.sweep import Rows
 from astralearn.core import LOSSES, rebalanced_logit, slope_from_raw
 from astralearn.core.confusion import signed
 
+OF_COUNTS = [
+    (loss, activation)
+    for loss in ("gmn", "f1", "mcc", "balanced_accuracy")
+    for activation in ("sigmoid", "astra")
+]
 OBJECTIVES = {
     "astra": ASTraObjective,
-    **{f"{loss}-{activation}": lambda loss=loss, activation=activation, **o: ConfusionObjective(loss, activation=activation, **o)
-       for loss in ("gmn", "f1", "mcc", "balanced_accuracy") for activation in ("sigmoid", "astra")},
-}  # fmt: skip
+    **{
+        f"{loss}-{activation}": functools.partial(ConfusionObjective, loss, activation=activation)
+        for loss, activation in OF_COUNTS
+    },
+}
 ALL = pytest.mark.parametrize("make", OBJECTIVES.values(), ids=OBJECTIVES)
 
 
@@ -141,7 +150,7 @@ def test_nothing_finite_gives_nan(drawn, name, tau, shared):
 
 @pytest.mark.parametrize("loss", ["gmn", "balanced_accuracy"])
 def test_weighted_cross_entropy_bounds_the_loss_and_touches_it(loss):
-    """The claim behind the curvature: W·J(x) ≤ W·J(x₀) + Σω[ln(1+e^m) − ln(1+e^{m₀})] for every x, with equality at x₀."""
+    """W·J(x) ≤ W·J(x₀) + Σω[ln(1+e^m) − ln(1+e^{m₀})] for every x, with equality at x₀."""
     y, x0, w = rows(seed=2)
     gradient, _ = ConfusionObjective(loss)(y, x0, w)
     wrong = 1 / (1 + np.exp(-signed(x0, y)))
@@ -224,7 +233,7 @@ def test_threads_and_blocks_change_nothing():
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch):
-    """From COMPILED_ROWS float32 rows on; 150,000 rows fill one block of the compiled sweep and part of another."""
+    """From COMPILED_ROWS float32 rows on; 150,000 rows fill whole stripes and part of another."""
     monkeypatch.setattr("astralearn.boosting.sweep.COMPILED_ROWS", 1000)
     rng = np.random.default_rng(11)
     y, x, w = (
@@ -247,7 +256,8 @@ def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch
 def test_only_large_single_precision_data_needs_jax():
     code = (
         "import sys, numpy as np; from astralearn.boosting import ASTraObjective;"
-        "n = {n}; ASTraObjective()((np.arange(n) % 9 == 0).astype(float), np.linspace(-1, 1, n).astype('{dtype}'));"
+        "n = {n}; y = (np.arange(n) % 9 == 0).astype(float);"
+        "ASTraObjective()(y, np.linspace(-1, 1, n).astype('{dtype}'));"
         "print('jax' in sys.modules)"
     )
     for n, dtype, expected in (
@@ -365,6 +375,32 @@ def test_value_is_the_loss():
         float(LOSSES["gmn"].value(rebalanced_logit(x, objective.slope), y, w))
     )
     assert len(objective.slope_path) == 1
+
+
+@pytest.mark.parametrize("tau", [0.5, 0.4, 0.25, 0.01])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+def test_the_start_is_the_best_constant(tau, weighted, scale):
+    y, _, w = rows(300, positives=30)
+    weight = w if weighted else None
+    objective = ASTraObjective(tau_init=tau, scale_pos_weight=scale)
+    rows_weight = np.where(y == 1, scale, 1.0) * (w if weighted else 1.0)
+
+    def loss(x):
+        g = rebalanced_logit(np.full(len(y), x), objective.slope)
+        return float(LOSSES["bce"].value(g, y, rows_weight))
+
+    best = minimize_scalar(loss, bounds=(-10, 10), method="bounded", options={"xatol": 1e-10})
+    assert objective.best_constant(y, weight) == pytest.approx(best.x, abs=1e-5)
+    assert ConfusionObjective("gmn").best_constant(y, weight) == 0.0
+    steps = [float(LOSSES["gmn"].value(np.full(len(y), x), y, weight)) for x in (-0.1, 0.0, 0.1)]
+    assert min(steps) == steps[1]
+
+
+@pytest.mark.parametrize("g", [-30.0, -1.0, 0.0, 2.0, 25.0])
+@pytest.mark.parametrize("slope", [1.0, 7.396, 1e4])
+def test_inverse_warp(g, slope):
+    assert float(rebalanced_logit(inverse_warp(g, slope), slope)) == pytest.approx(g, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,8 @@ def test_every_api_brings_the_loss_down_with_default_regularisation(api, objecti
     before = objective.value(y, np.zeros(len(y)), weight)
     scores = scores_by(api, objective, X, y, weight)
     assert len(np.unique(scores)) > 10  # trees grew
-    assert (
-        objective.value(y, scores, weight) < 0.95 * before
-    )  # F1 and MCC, near 1 for a constant score, fall slowly at first
+    # F1 and MCC, near 1 for a constant score, fall slowly at first.
+    assert objective.value(y, scores, weight) < 0.95 * before
     assert len(objective.slope_path) == ROUNDS + 1
     assert (len(set(objective.slope_path)) > 1) == (objective.activation == "astra")
 
@@ -77,7 +76,7 @@ def test_both_apis_of_a_library_agree(pair, rare):
 
 
 def test_five_positives_grow_trees_under_default_minimum_child_settings():
-    """p(1−p) curvature of rare classes stops XGBoost's min_child_weight=1 (xgboost #5444, #12537); ours keeps the size of Σw."""
+    """p(1−p) of rare classes stops XGBoost's min_child_weight=1 (xgboost #5444); ours does not."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 3)), np.zeros(3000)
     y[:5] = 1

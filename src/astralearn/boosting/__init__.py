@@ -1,6 +1,7 @@
 """Gradient boosting with ASTra and the soft confusion matrix: LightGBM, XGBoost, CatBoost.
 
-Objectives (`ASTraObjective`, `ConfusionObjective`) need none of the libraries; each classifier imports its own when it is first named.
+Objectives (`ASTraObjective`, `ConfusionObjective`) need none of the libraries; each classifier
+imports its own when it is first named.
 """
 
 from __future__ import annotations

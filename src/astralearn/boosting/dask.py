@@ -1,7 +1,8 @@
 """XGBoost on Dask: the same model as in one process, slope included.
 
-`xgboost.dask.train(..., obj=XGBoostObjective(objective))` alone gives the right trees: each round's eight sums are added up over the
-workers. But every worker trains its own copy of the objective, so the slope that was learned stays there; `train` brings it back.
+`xgboost.dask.train(..., obj=XGBoostObjective(objective))` alone gives the right trees: each round's
+eight sums are added up over the workers. But every worker trains its own copy of the objective, so
+the slope that was learned stays there; `train` brings it back.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ try:
     import xgboost.dask as xgb_dask
 except ImportError as error:
     raise ImportError(
-        f"astralearn.boosting.dask needs XGBoost and Dask ({error}): pip install 'astralearn[boosting,cluster]'"
+        f"astralearn.boosting.dask needs XGBoost and Dask ({error}): "
+        "pip install 'astralearn[boosting,cluster]'"
     ) from None
 
-from astralearn.boosting.estimator import State, continue_slope
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
+from astralearn.boosting.state import STATE_KEY, State
 from astralearn.boosting.training import XGBoostObjective
-from astralearn.boosting.xgboost import STATE_ATTRIBUTE, as_it_predicts, state_of
+from astralearn.boosting.xgboost import as_it_predicts, earlier_of
 
 
 def train(
@@ -36,43 +38,49 @@ def train(
     callbacks: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """`xgboost.dask.train` with an objective of astralearn, labels 0 and 1 (1 the rare class).
+    """`xgboost.dask.train` with an objective of astralearn.
 
-    client, params, dtrain, num_boost_round, options: as in `xgboost.dask.train`; `base_score` is 0.5 (the score 0) unless given.
-    Returns its {"booster", "history"}. The slope starts afresh; with `xgb_model` it goes on from the one that this model carries, or
-    from the objective's own. Afterwards `objective` holds the slope and its path, and the booster carries them too:
-    saved, it loads into `ASTraXGBClassifier`. Workers without positives, or without rows, are fine.
+    Returns its {"booster", "history"}. Afterwards `objective` holds the slope and its path, and the
+    booster carries them too: saved, it loads into `ASTraXGBClassifier`.
+
+    client, params, num_boost_round, callbacks, options: as in `xgboost.dask.train`; `base_score` is
+        0.5 (the score 0) unless given.
+    dtrain: labels 0 and 1 (1 the rare class). Workers without positives, or rows, are fine.
+    objective: its slope starts afresh.
+    xgb_model: the slope goes on from the one that this model carries, or from the objective's own.
     """
-    earlier = None if xgb_model is None else as_it_predicts(xgb_model)
-    if earlier is None:
+    booster = None if xgb_model is None else as_it_predicts(xgb_model)
+    if booster is None:
         objective.reset()
     else:
-        continue_slope(objective, state_of(earlier), earlier.num_boosted_rounds())
+        earlier_of(booster).continue_slope(objective)
     result: dict[str, Any] = xgb_dask.train(
         client,
         {"objective": "binary:logistic", "base_score": 0.5, **params},
         dtrain,
         num_boost_round,
         obj=XGBoostObjective(objective),
-        xgb_model=earlier,
+        xgb_model=booster,
         callbacks=[*(callbacks or []), _SlopeRecorder(objective)],
         **options,
     )
-    state = State.of_text(result["booster"].attr(STATE_ATTRIBUTE))
+    state = State.of_text(result["booster"].attr(STATE_KEY))
     objective.learner.continue_from(state.slope_path, state.rates)
     return result
 
 
 class _SlopeRecorder(xgb.callback.TrainingCallback):
-    """Keeps the slope path in the booster's attributes, which travel with it. Pickled together with the objective, it shares it."""
+    """Keeps the slope path in the booster's attributes, which travel with it.
+
+    Pickled together with the objective, it shares it.
+    """
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()
         self.objective = objective
 
     def after_training(self, model: Any) -> Any:
-        state = State(
-            MinorityLabels(np.arange(2), 1), self.objective.slope_path, self.objective.learner.rates
-        )
-        model.set_attr(**{STATE_ATTRIBUTE: state.as_text()})
+        learner = self.objective.learner
+        state = State(MinorityLabels(np.arange(2), 1), learner.path, learner.rates)
+        model.set_attr(**{STATE_KEY: state.as_text()})
         return model

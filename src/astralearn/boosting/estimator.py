@@ -1,63 +1,69 @@
-"""What the three classifiers share: labels, slope and the way from scores to probabilities and decisions."""
+"""What the three classifiers share: labels, slope, and the way from scores to decisions."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-import json
 import math
 import warnings
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from astralearn.boosting.labels import MinorityLabels
-from astralearn.boosting.objective import Objective, make_objective
-from astralearn.boosting.start import start_score
+from astralearn.boosting.objective import (
+    Objective,
+    checked_weight,
+    make_objective,
+    sees_rates,
+)
+from astralearn.boosting.state import Earlier, State, continued_labels
+from astralearn.boosting.sweep import check_process
 from astralearn.core import rebalanced_logit, threshold
 from astralearn.core.confusion import right_and_wrong
 
 
-class State(NamedTuple):
-    """What a fitted model knows beside its trees. labels: which class is 1. slope_path: b before the first round and after each.
-    rates: the slope's learning rate at each of these, for whoever goes on from there."""
+class Fitting(NamedTuple):
+    """What a fit hands to the library beside the rows.
+
+    binary: labels 0 and 1, (rows,).
+    weight: of each row, with class weights where the loss weighs rows, (rows,); None if all are 1.
+    objective: at the slope that training starts with.
+    """
 
     labels: MinorityLabels
-    slope_path: list[float]
-    rates: list[float]
+    binary: np.ndarray
+    weight: np.ndarray | None
+    objective: Objective
 
-    def as_text(self) -> str:
-        """What a library's model file keeps: one line."""
-        return json.dumps(
-            {**self.labels.as_plain(), "slope_path": self.slope_path, "rates": self.rates}
-        )
-
-    @classmethod
-    def of_text(cls, text: str) -> Self:
-        plain = json.loads(text)
-        return cls(
-            MinorityLabels.from_plain(plain),
-            *([float(number) for number in plain[name]] for name in ("slope_path", "rates")),
-        )
-
-    def cut(self, trees: int) -> Self:
-        """Without the rounds whose trees early stopping has dropped."""
-        return self._replace(slope_path=self.slope_path[: trees + 1], rates=self.rates[: trees + 1])
+    @property
+    def state(self) -> State:
+        """What training has ended in."""
+        learner = self.objective.learner
+        return State(self.labels, list(learner.path), list(learner.rates))
 
 
 class RebalancedBoosting:
-    """Mixin, to stand before a library's classifier: keeps astralearn's parameters and hands on the library's own.
+    """Mixin, to stand before a library's classifier: keeps our parameters, hands on the others.
 
-    `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z, `decision_function` is g.
+    `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z,
+    `decision_function` is g. A prediction from k trees takes slope_path_[k].
 
-    Fitted state that is not in the library's model: `State`. A prediction from k trees takes slope_path_[k].
+    loss: "gmn" (1 − soft G-Mean), "bce", "f1", "mcc" or "balanced_accuracy".
+    activation: "astra" or "sigmoid".
+    tau_init, learnable, slope_rate_min, slope_rate_max: the slope, see `Objective`.
+    start: score that boosting starts from; None takes the loss's best constant. The library's model
+        holds it, so that its file predicts the full score.
     """
 
     loss: str
     activation: str
     start: float | None
-    _labels: MinorityLabels
-    _slope_path: list[float]
-    _rates: list[float]
+    _state: State
+
+    # The precision of the scores that the library hands to an objective.
+    _precision: Any = np.float32
 
     def __init__(
         self,
@@ -87,16 +93,16 @@ class RebalancedBoosting:
 
     @property
     def minority_class_(self) -> Any:
-        """The label of the rarer class, the positive one; of two equally frequent ones, that which sorts last.
+        """Label of the positive class: the rarer; of two equally frequent ones the last.
 
         Continued training keeps the earlier model's, whichever is rarer in the new rows.
         """
-        return self._labels.minority
+        return self._state.labels.minority
 
     @property
     def slope_path_(self) -> np.ndarray:
         """b before the first round and after each, shape (rounds + 1,)."""
-        return np.asarray(self._slope_path)
+        return np.asarray(self._state.slope_path)
 
     @property
     def slope_(self) -> float:
@@ -112,69 +118,73 @@ class RebalancedBoosting:
         raise NotImplementedError
 
     def _slope_at(self, trees: int) -> float:
-        return self._slope_path[max(0, min(trees, len(self._slope_path) - 1))]
+        path = self._state.slope_path
+        return path[max(0, min(trees, len(path) - 1))]
 
-    def _new_objective(self, n_threads: int | None, scale_pos_weight: float = 1.0) -> Objective:
-        options: Any = {
-            name: getattr(self, name)
-            for name in OWN_PARAMETERS
-            if name not in ("loss", "activation", "start")
-        }
-        return make_objective(
-            self.loss,
-            self.activation,
-            n_threads=n_threads,
-            scale_pos_weight=scale_pos_weight,
-            **options,
+    def _threads(self) -> int | None:
+        """As many as the objective may use; None for every core."""
+        raise NotImplementedError
+
+    def _positive_weight(self, _binary: np.ndarray) -> float:
+        """What the library's parameters make of each positive in the objective."""
+        return 1.0
+
+    def _class_weights(self, _labels: MinorityLabels, _binary: np.ndarray) -> tuple[float, float]:
+        """The library's class weights, of 0 and of 1."""
+        return 1.0, 1.0
+
+    def _begin(self, y: Any, sample_weight: Any, earlier: Earlier | None = None) -> Fitting:
+        """Check labels and weights, and make the objective of one fit.
+
+        Weights of a whole class cancel in rates, so there their ratio joins the objective.
+        """
+        labels = continued_labels(y, earlier)
+        binary = labels.to_binary(y)
+        check_process(len(binary), self._precision)
+        weight = _fit_weight(sample_weight, binary)
+        positive_weight = self._positive_weight(binary)
+        of_class = self._class_weights(labels, binary)
+        if sees_rates(self.loss):
+            positive_weight *= of_class[1] / of_class[0]
+        elif of_class != (1.0, 1.0):
+            weight = np.asarray(of_class)[binary] * (1.0 if weight is None else weight)
+        options: Any = {name: getattr(self, name) for name in OWN_PARAMETERS if name != "start"}
+        objective = make_objective(
+            **options, n_threads=self._threads(), scale_pos_weight=positive_weight
         )
+        if earlier is not None:
+            earlier.continue_slope(objective)
+        return Fitting(labels, binary, weight, objective)
 
-    def _start(
-        self, y: np.ndarray, sample_weight: Any, slope: float, positive_weight: float = 1.0
-    ) -> float:
-        if self.start is not None:
-            if not math.isfinite(self.start):
-                raise ValueError(f"start must be finite; found {self.start}")
-            return float(self.start)
-        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        if weight is not None and weight.shape != y.shape:
-            raise ValueError(
-                f"sample_weight must have the shape of y, {y.shape}; found {weight.shape}"
-            )
-        if positive_weight != 1.0:
-            weight = np.where(y == 1, positive_weight, 1.0) * (1.0 if weight is None else weight)
-        return start_score(self.loss, y, weight, slope)
+    def _start(self, fitting: Fitting) -> float:
+        """The score to start from: the one that was asked for, or the loss's best constant."""
+        if self.start is None:
+            return fitting.objective.best_constant(fitting.binary, fitting.weight)
+        if not math.isfinite(self.start):
+            raise ValueError(f"start must be finite; found {self.start}")
+        return float(self.start)
 
     def _decided(self, x: np.ndarray) -> np.ndarray:
-        return self._labels.from_binary(x >= 0)
+        return self._state.labels.decided(x >= 0)
 
     def _probabilities(self, x: np.ndarray, slope: float) -> np.ndarray:
-        z, complement = _rebalanced(x, slope)
-        return self._labels.probabilities(z, complement)
+        right, wrong = right_and_wrong(_g(x, slope), np)  # of a negative
+        return self._state.labels.columns(minority=wrong, majority=right)
 
     def _log_probabilities(self, x: np.ndarray, slope: float) -> np.ndarray:
         """Finite where `_probabilities` underflow."""
-        g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
-        return self._labels.probabilities(-np.logaddexp(0.0, -g), -np.logaddexp(0.0, g))
+        g = _g(x, slope)
+        return self._state.labels.columns(
+            minority=-np.logaddexp(0.0, -g), majority=-np.logaddexp(0.0, g)
+        )
 
     def _decision(self, x: np.ndarray, slope: float) -> np.ndarray:
-        """g, turned so that it is above 0 exactly where `predict` says classes_[1], as scikit-learn has it."""
-        g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
-        if self._labels.positive == 0:
+        """g, turned so that it is above 0 exactly where `predict` says classes_[1]."""
+        g = _g(x, slope)
+        if self._state.labels.positive == 0:
             return np.asarray(-g)
-        return np.where(
-            g == 0, np.finfo(np.float64).tiny, g
-        )  # the positive class is predicted at g = 0 too
-
-    @property
-    def _state(self) -> State:
-        return State(self._labels, self._slope_path, self._rates)
-
-    def _from_text(self, text: str | None) -> None:
-        if text is None:
-            raise ValueError(
-                "the model file was not written by this class: it holds no slope and no class labels"
-            )
-        self._labels, self._slope_path, self._rates = State.of_text(text)
+        # The positive class is predicted at g = 0 too.
+        return np.where(g == 0, np.finfo(np.float64).tiny, g)
 
 
 # The parameters that astralearn adds to a library's own, with their defaults.
@@ -185,52 +195,41 @@ OWN_PARAMETERS: dict[str, Any] = {
 }
 
 
-def continued_labels(y: Any, earlier: State | None) -> MinorityLabels:
-    """The labels of `y`; those of an earlier model where there is one, since its scores speak of its positive class."""
-    labels = MinorityLabels.of(y)
-    if earlier is None:
-        return labels
-    if labels.classes.tolist() != earlier.labels.classes.tolist():
-        raise ValueError(
-            f"y must hold the classes of the earlier model that training goes on from, {earlier.labels.classes.tolist()}; "
-            f"found {labels.classes.tolist()}: recode y, or train without that model"
-        )
-    return earlier.labels
+def _fit_weight(sample_weight: Any, binary: np.ndarray) -> np.ndarray | None:
+    """Sample weights in double precision, checked: one per row, at least one of them above 0."""
+    if sample_weight is None:
+        return None
+    weight = checked_weight(np.asarray(sample_weight, np.float64), binary.shape, of="y")
+    if not weight.any():
+        raise ValueError("sample_weight must be above 0 for some row; found a sum of 0")
+    return weight
 
 
-def continue_slope(objective: Objective, earlier: State | None, rounds: int) -> None:
-    """Begin where an earlier model of so many rounds ended, so that its trees and the new ones share one path of slopes."""
-    if earlier is None:
-        objective.learner.continue_after(rounds)
-        return
-    _check_activation(objective, earlier)
-    objective.learner.continue_from(earlier.slope_path, earlier.rates)
+@contextlib.contextmanager
+def replaced(estimator: Any, values: dict[str, Any]) -> Iterator[None]:
+    """Attributes that differ while the library fits, and are afterwards as they were before."""
+    before = {name: getattr(estimator, name) for name in values}
+    try:
+        vars(estimator).update(values)
+        yield
+    finally:
+        vars(estimator).update(before)
 
 
-def _check_activation(objective: Objective, earlier: State) -> None:
-    """The sigmoid's slope is 1 throughout. So is ASTra's that starts from 1, for its step vanishes there."""
-    flat = all(b == 1.0 for b in earlier.slope_path)
-    if objective.activation == "sigmoid" and not flat:
-        raise ValueError(
-            'activation must be "astra", that of the earlier model that training goes on from, whose slope is '
-            f'{earlier.slope_path[-1]:.4g}; found "sigmoid"'
-        )
-    if objective.activation == "astra" and flat and objective.slope_path[0] != 1.0:
-        raise ValueError(
-            'activation must be "sigmoid", that of the earlier model that training goes on from, whose slope is 1 throughout; found "astra"'
-        )
+def check_left_out(name: str, found: Any, usual: Any = None) -> None:
+    """Refuse an objective of the user's."""
+    if found != usual:
+        raise ValueError(f"{name} must be left out: loss and activation choose it; found {found!r}")
 
 
 def warn_without_splits() -> None:
     warnings.warn(
-        "the fitted trees hold no split: every row gets the same score. Check that X varies, and lower the library's limits on splits "
-        "(rows per leaf, child weight, gain)",
+        "the fitted trees hold no split: every row gets the same score. Check that X varies, and "
+        "lower the library's limits on splits (rows per leaf, child weight, gain)",
         UserWarning,
         stacklevel=3,
     )
 
 
-def _rebalanced(x: np.ndarray, slope: float) -> tuple[np.ndarray, np.ndarray]:
-    """z = σ(g) and 1 − z."""
-    complement, z = right_and_wrong(rebalanced_logit(np.asarray(x, np.float64), slope, xp=np), np)
-    return z, complement
+def _g(x: np.ndarray, slope: float) -> np.ndarray:
+    return np.asarray(rebalanced_logit(np.asarray(x, np.float64), slope, xp=np))

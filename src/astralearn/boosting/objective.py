@@ -1,27 +1,32 @@
-"""Objectives for boosted trees: gradient and curvature of a loss on rebalanced logits, and a slope that learns between rounds.
+"""Objectives for boosted trees: derivatives of a loss on rebalanced logits, and a learned slope.
 
-The objective is W·J, with J a loss of `astralearn.core.LOSSES` on g(x, b) and W = Σw, so that gradients have the size of a sum over
-rows, as the libraries' built-in objectives have and as their defaults (λ, minimum child weight) expect. Write m for the logit of
-being wrong and give each row the weight
+The objective is W·J, with J a loss of `astralearn.core.LOSSES` on g(x, b) and W = Σw. So gradients
+have the size of a sum over rows, as those of the libraries' built-in objectives have, and as their
+defaults (λ, minimum child weight) expect. Write m for the logit of being wrong and give each row
+the weight
 
-    BCE: ωᵢ = wᵢ        losses of the counts: ωᵢ = W wᵢ |∂J/∂T| σ(−mᵢ), T the one of TP and TN that row i enters.
+    BCE: ωᵢ = wᵢ
+    losses of the counts: ωᵢ = W wᵢ |∂J/∂T| σ(−mᵢ), T the one of TP and TN that row i enters.
 
-Then the gradient is ±ωσ(m)g′, and c = ωσ(m)σ(−m)g′² ≥ 0 is the Gauss–Newton part of cross-entropy weighted by ω. That is no
-arbitrary choice. By e^u ≥ 1 + u and Jensen's inequality, W·(1 − G) lies below a constant plus Σωᵢ ln(1 + e^{mᵢ}) at every score, and
-touches it with the same gradient at the current one: a round of GMN boosting is a round of ordinary boosting on cross-entropy, under
-weights that add up to W·G/2 in either class. The same holds for balanced accuracy, and for F1 and MCC of their linearisation in
-(TP, TN).
+Then the gradient is ±ωσ(m)g′, and c = ωσ(m)σ(−m)g′² ≥ 0 is the Gauss–Newton part of cross-entropy
+weighted by ω. By e^u ≥ 1 + u and Jensen's inequality, W·(1 − G) lies below a constant plus
+Σωᵢ ln(1 + e^{mᵢ}) at every score, and touches it with the same gradient at the current one. So a
+round of GMN boosting is a round of ordinary boosting on cross-entropy, under weights that add up to
+W·G/2 in either class. The same holds for balanced accuracy, and for F1 and MCC of their
+linearisation in (TP, TN).
 
-c is the curvature returned, unless a part s of it is to be shared by all rows (XGBoost, see `training`):
+c is the curvature returned, unless a part s of it is shared by all rows (XGBoost, see `training`):
 
     hᵢ = (1 − s) cᵢ + s wᵢ C/W,   C = Σc = Σh
 
-with `scale_pos_weight` in the positives' wᵢ and in W. It damps the step in leaves of sure rows, whose c is next to nothing, as the
-method of Levenberg and Marquardt does, and leaves the sum, which λ and minimum child weight are weighed against, as it is.
+with `scale_pos_weight` in the positives' wᵢ and in W. It damps the step in leaves of sure rows,
+whose c is next to nothing, as the method of Levenberg and Marquardt does, and leaves the sum, which
+λ and minimum child weight are weighed against, as it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Self, TypedDict, Unpack
 
@@ -29,12 +34,12 @@ import numpy as np
 
 from astralearn.boosting.slope_learner import SlopeLearner
 from astralearn.boosting.sweep import Factors, Rows, Sweep, sweep
-from astralearn.core import LOSSES, SoftConfusion
+from astralearn.core import LOSSES, SoftConfusion, rebalanced_logit
 
 # The losses of the soft counts; they and cross-entropy have objectives.
 OF_COUNTS = tuple(name for name, loss in LOSSES.items() if loss.partials is not None)
 
-# A row's least curvature, times its weight: where all of it underflows, a leaf still has a denominator.
+# A row's least curvature, times its weight: a leaf has a denominator where all of it underflows.
 LEAST_CURVATURE = 1e-16
 
 
@@ -50,19 +55,25 @@ class Options(TypedDict, total=False):
 
 
 class Objective:
-    """Gradient and curvature of W·J in the scores. Use `ASTraObjective` or `ConfusionObjective`.
+    """Gradient and curvature of W·J in the scores: `ASTraObjective` or `ConfusionObjective`.
 
-    Calling it is one round: it returns both at the current slope, then moves the slope. Scores that are all equal hold no tree yet,
-    so they begin a new training. The signature serves LightGBM's and XGBoost's scikit-learn APIs; for `lgb.train` and `xgb.train`
-    see `LightGBMObjective` and `XGBoostObjective`. Instances pickle; `sklearn.clone` gives one that has learned nothing.
+    Calling it is one round: it returns both at the current slope, then moves the slope. Scores that
+    are all equal hold no tree yet, so they begin a new training. The signature serves LightGBM's
+    and XGBoost's scikit-learn APIs; for `lgb.train` and `xgb.train` see `LightGBMObjective` and
+    `XGBoostObjective`. Instances pickle; `sklearn.clone` gives one that has learned nothing.
 
-    activation: "astra" (g warps the score) or "sigmoid" (g is the score). tau_init: threshold in [1e-5, 0.5] that the slope starts from.
-    learnable: whether the slope moves. slope_rate_min, slope_rate_max: bounds of Eq. 10's rate. scale_pos_weight: c > 0, for BCE the
-    weight of each positive; in the rates of the other losses such a weight would cancel, so there it multiplies the positives'
-    gradient: GMN then seeks the largest TPR^c·TNR. n_threads: for large data; None takes every core available.
+    loss: a name of LOSSES.
+    activation: "astra" (g warps the score) or "sigmoid" (g is the score).
+    tau_init: threshold in [1e-5, 0.5] that the slope starts from.
+    learnable: whether the slope moves.
+    slope_rate_min, slope_rate_max: bounds of Eq. 10's rate.
+    scale_pos_weight: c > 0, for BCE the weight of each positive. In the rates of the other losses
+        such a weight would cancel, so there it multiplies the positives' gradient: GMN then seeks
+        the largest TPR^c·TNR.
+    n_threads: for large data; None takes every core available.
 
-    After a call: `slope` is b in force for the next, `slope_path` b before the first round and after each, `counts` the
-    soft confusion matrix of the scores given.
+    After a call: `slope` is b in force for the next, `slope_path` b before the first round and
+    after each, `counts` the soft confusion matrix of the scores given.
     """
 
     loss: str
@@ -123,20 +134,25 @@ class Objective:
         return fresh
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # lgb.train copies its parameters: the copy would learn, and the caller's slope stand still
+        # lgb.train copies its parameters: the copy would learn, and the caller's slope stand still.
+        return self
 
     def __call__(
         self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """One round. y_true: labels 0 and 1, shape (n,). y_pred: scores x, shape (n,). sample_weight: ≥ 0, shape (n,).
+        """One round: gradient and curvature, shape (n,), in the dtype of the scores.
 
-        Returns gradient and curvature, shape (n,), in the dtype of the scores; float64 is exact to rounding, float32 is faster.
+        Float64 is exact to rounding, float32 is faster.
+
+        y_true: labels 0 and 1, shape (n,).
+        y_pred: scores x, shape (n,).
+        sample_weight: ≥ 0, shape (n,).
         """
         self.begin_if_equal(y_pred)
         return self.round(y_true, y_pred, sample_weight)
 
     def begin_if_equal(self, y_pred: np.ndarray) -> None:
-        """Forget what was learned if all scores are equal: the next round is the first of a training."""
+        """Forget what was learned if all scores are equal: a training's first round follows."""
         if len(self.slope_path) > 1 and _all_equal(y_pred):
             self.reset()
 
@@ -149,9 +165,11 @@ class Objective:
         add_up: Callable[[np.ndarray], np.ndarray] | None = None,
         shared: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """As calling it, in a training that has begun. shared: part of the curvature that all rows share, in [0, 1].
+        """As calling it, in a training that has begun.
 
-        For one of several workers: `add_up` sums eight numbers over all of them, and each one's rows are exact.
+        add_up: for one of several workers, sums eight numbers over all of them; each one's rows
+            are then exact.
+        shared: part of the curvature that all rows share, in [0, 1].
         """
         x = _scores(y_pred)
         found = self.swept(self._rows(y_true, x, sample_weight), x)
@@ -160,7 +178,10 @@ class Objective:
         )
 
     def swept(self, rows: Rows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
-        """The rows' derivatives up to a factor per class, at a slope (the current one unless given), and their sums."""
+        """The rows' derivatives up to a factor per class, and their sums.
+
+        slope: b; the current one unless given.
+        """
         return sweep(
             rows,
             x,
@@ -171,7 +192,7 @@ class Objective:
         )
 
     def advance(self, sums: np.ndarray, shared: float = 0.0) -> tuple[Factors, Factors]:
-        """The factors of negatives and of positives that the sums of all rows imply; then the slope moves."""
+        """The factors of both classes that the sums of all rows imply; then the slope moves."""
         tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp = (
             float(each) for each in sums
         )
@@ -192,13 +213,27 @@ class Objective:
         self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
         """J at the current slope: what the rounds bring down. Changes nothing."""
-        from astralearn.core import rebalanced_logit
-
         x = _scores(y_pred)
         y, weight = _labels(y_true, x, sample_weight)
         return float(
             LOSSES[self.loss].value(rebalanced_logit(x, self.slope, xp=np), y, weight, xp=np)
         )
+
+    def best_constant(self, y_true: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+        """The score x that a training of these rows starts from: the loss's best constant.
+
+        BCE: z equal to the weighted share of positives. Losses of the counts: 0, that is z = ½,
+        where the soft G-Mean of a constant is largest; F1 and MCC have no useful best constant.
+
+        >>> round(ASTraObjective(tau_init=0.5).best_constant(np.asarray([0, 0, 0, 1])), 4)
+        -1.0986
+        """
+        if sees_rates(self.loss):
+            return 0.0
+        share = float(np.average(y_true, weights=sample_weight))
+        share = min(max(share, 1e-12), 1.0 - 1e-12)
+        logit = math.log(self.scale_pos_weight) + math.log(share) - math.log1p(-share)
+        return inverse_warp(logit, self.slope)
 
     def _pulls(self, counts: SoftConfusion, total: float) -> tuple[float, float]:
         """How much J falls with TN and with TP; for BCE, with each unit of its weighted sum."""
@@ -210,7 +245,7 @@ class Objective:
         return -float(by_tn), -float(by_tp)
 
     def _rows(self, y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None) -> Rows:
-        """Labels and weights are looked at once per training: the next rounds only find them unchanged."""
+        """Labels and weights, checked once per training: later rounds find them unchanged."""
         if self._kept is not None:
             y, weight, rows = self._kept
             if (
@@ -245,11 +280,13 @@ class ASTraObjective(Objective):
 
 
 class ConfusionObjective(Objective):
-    """A loss of the soft confusion matrix: "gmn" (1 − G-Mean, Eq. 9), "f1", "mcc" or "balanced_accuracy".
+    """A loss of the soft confusion matrix.
 
         W·J(TN, FP, FN, TP),   counts of σ(gᵢ) (Eq. 8)
 
-    activation: "sigmoid" (g is the score: the paper's GMN) or "astra" (GMN-ASTra). Other arguments as in `Objective`.
+    loss: "gmn" (1 − G-Mean, Eq. 9), "f1", "mcc" or "balanced_accuracy".
+    activation: "sigmoid" (g is the score: the paper's GMN) or "astra" (GMN-ASTra).
+    Other arguments as in `Objective`.
 
     >>> import numpy as np
     >>> gradient, _ = ConfusionObjective("gmn")(np.asarray([0.0, 0.0, 0.0, 1.0]), np.zeros(4))
@@ -272,6 +309,39 @@ def make_objective(loss: str, activation: str, **options: Unpack[Options]) -> Ob
     return Objective(loss, activation=activation, **options)
 
 
+def sees_rates(loss: str) -> bool:
+    """Whether a loss is one of the counts' rates, in which a class's weight cancels."""
+    return loss in OF_COUNTS
+
+
+def inverse_warp(g: float, slope: float) -> float:
+    """The x with g(x, b) = g, by bisection: g rises with a slope between 1 and b.
+
+    >>> round(inverse_warp(float(rebalanced_logit(-0.7, 7.396)), 7.396), 12)
+    -0.7
+    """
+    low, high = (g, g / slope) if g < 0 else (0.0, g)
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if float(rebalanced_logit(np.float64(middle), slope, xp=np)) < g:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+def checked_weight(weight: np.ndarray, shape: tuple[int, ...], *, of: str) -> np.ndarray:
+    """The weights, if they have the shape of the labels and each is finite and at least 0."""
+    if weight.shape != shape:
+        raise ValueError(
+            f"sample_weight must have the shape of {of}, {shape}; found {weight.shape}"
+        )
+    wrong = weight[~(np.isfinite(weight) & (weight >= 0))]
+    if wrong.size:
+        raise ValueError(f"sample_weight must be finite and at least 0; found {wrong[0]}")
+    return weight
+
+
 def _all_equal(x: np.ndarray) -> bool:
     x = np.asarray(x)
     return x.size > 0 and bool(x[0] == x[-1]) and bool((x == x[0]).all())
@@ -289,20 +359,14 @@ def _labels(
     y = np.asarray(y_true, dtype=x.dtype)
     if x.ndim != 1 or y.shape != x.shape:
         raise ValueError(
-            f"y_true and y_pred must be one-dimensional and of one length; found shapes {y.shape} and {x.shape}"
+            "y_true and y_pred must be one-dimensional and of one length; found shapes "
+            f"{y.shape} and {x.shape}"
         )
     if np.count_nonzero(y == 1) + np.count_nonzero(y == 0) != y.size:
         raise ValueError(f"y_true must be 0 or 1; found {y[(y != 0) & (y != 1)][0]}")
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=x.dtype)
-    if weight is not None and weight.shape != x.shape:
-        raise ValueError(
-            f"sample_weight must have the shape of y_true, {y.shape}; found {weight.shape}"
-        )
-    if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
-        raise ValueError(
-            f"sample_weight must be finite and at least 0; found {weight[~(np.isfinite(weight) & (weight >= 0))][0]}"
-        )
-    return y, weight
+    if sample_weight is None:
+        return y, None
+    return y, checked_weight(np.asarray(sample_weight, dtype=x.dtype), y.shape, of="y_true")
 
 
 def _same(kept: np.ndarray | None, given: np.ndarray | None) -> bool:

@@ -1,12 +1,11 @@
-"""Scores to stop early on: soft and hard G-Mean, MCC and FNR of the rows evaluated, at the slope in force.
+"""Scores to stop early on: G-Mean, MCC and FNR of the rows evaluated, at the slope in force.
 
-A soft score counts probabilities z, a hard one decisions x ≥ 0 (which no slope changes). Names as in SCORES: "soft_g_mean", "g_mean",
-"soft_mcc", "mcc", "soft_fnr", "fnr".
+A soft score counts probabilities z, a hard one decisions x ≥ 0, which no slope changes.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,9 @@ from astralearn.core import SoftConfusion, rebalanced_logit, soft_confusion
 
 
 class Score(NamedTuple):
-    attribute: str  # of SoftConfusion
+    """An attribute of SoftConfusion, of soft counts or of hard ones."""
+
+    attribute: str
     soft: bool
     higher_is_better: bool
 
@@ -49,7 +50,13 @@ def hard_confusion(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = Non
 def score_value(
     name: str, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None, slope: float
 ) -> float:
-    """A score of SCORES. x: scores, y: labels 0 and 1, weight: ≥ 0 or None, each of shape (n,)."""
+    """A score of SCORES.
+
+    x: scores, shape (n,).
+    y: labels 0 and 1, shape (n,).
+    weight: ≥ 0, shape (n,), or None.
+    slope: b, which soft scores see.
+    """
     kind = SCORES[name]
     if kind.soft:
         w = None if weight is None else np.asarray(weight, np.float64)
@@ -64,33 +71,48 @@ def score_value(
     return float(getattr(counts, kind.attribute))
 
 
-class LightGBMScore:
-    """A score as LightGBM's scikit-learn API wants it: (y_true, y_pred, weight) → (name, value, higher is better)."""
+class _Score:
+    """A score of SCORES at the slope that an objective has when it is asked."""
 
     def __init__(self, name: str, objective: Objective) -> None:
         self.name = known(name)
         self.objective = objective
+        self.higher_is_better = SCORES[name].higher_is_better
+
+    def value(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None) -> float:
+        return score_value(self.name, x, y, weight, self.objective.slope)
+
+
+class LightGBMScore(_Score):
+    """A score for LightGBM's scikit-learn API, which asks which way is better."""
 
     def __call__(
         self, y_true: np.ndarray, y_pred: np.ndarray, weight: np.ndarray | None
     ) -> tuple[str, float, bool]:
-        value = score_value(self.name, y_pred, y_true, weight, self.objective.slope)
-        return self.name, value, SCORES[self.name].higher_is_better
+        return self.name, self.value(y_true, y_pred, weight), self.higher_is_better
 
 
-class XGBoostScore:
-    """A score as XGBoost's scikit-learn API wants it. XGBoost minimises what it does not know, so a gain is shown as 1 − gain."""
+class XGBoostScore(_Score):
+    """A score for XGBoost's scikit-learn API, which minimises: a gain is shown as 1 − gain."""
 
     def __init__(self, name: str, objective: Objective) -> None:
-        self.name = known(name)
-        self.objective = objective
-        self.__name__ = f"1-{name}" if SCORES[name].higher_is_better else name
+        super().__init__(name, objective)
+        self.__name__ = f"1-{name}" if self.higher_is_better else name
 
     def __call__(
         self, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
-        value = score_value(self.name, y_pred, y_true, sample_weight, self.objective.slope)
-        return 1.0 - value if SCORES[self.name].higher_is_better else value
+        value = self.value(y_true, y_pred, sample_weight)
+        return 1.0 - value if self.higher_is_better else value
+
+
+def with_scores(metrics: Any, kind: type[_Score], objective: Objective) -> list[Any]:
+    """A library's metrics, one or several, with those that SCORES names as functions."""
+    several = metrics if isinstance(metrics, (list, tuple)) else [metrics]
+    return [
+        kind(metric, objective) if isinstance(metric, str) and metric in SCORES else metric
+        for metric in several
+    ]
 
 
 def known(name: str) -> str:

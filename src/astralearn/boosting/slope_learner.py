@@ -11,11 +11,15 @@ from astralearn.core.curve import LARGEST_SLOPE, starting_slope
 
 
 class SlopeLearner:
-    """b and how it came about.
+    """The slope b and how it came about. A step beyond LARGEST_SLOPE stops there.
 
-    tau_init: threshold in [1e-5, 0.5] that b starts from. learnable: False keeps b there. minimum, maximum: bounds of the rate η_b.
-    slope: b. path: b before the first step, then after each. rates: η_b for the step that follows each of these. A step that would
-    lead beyond LARGEST_SLOPE stops there.
+    tau_init: threshold in [1e-5, 0.5] that b starts from.
+    learnable: False keeps b there.
+    minimum, maximum: bounds of the rate η_b.
+
+    slope: b.
+    path: b before the first step, then after each.
+    rates: η_b for the step that follows each of these.
 
     >>> learner = SlopeLearner(0.25, learnable=True, minimum=0.01, maximum=0.5)
     >>> learner.step(loss_db=-2.0, e_ratio=3.0)
@@ -26,7 +30,8 @@ class SlopeLearner:
     def __init__(self, tau_init: float, *, learnable: bool, minimum: float, maximum: float) -> None:
         if not 0 < minimum <= maximum:
             raise ValueError(
-                f"slope_rate_min and slope_rate_max must satisfy 0 < min <= max; found {minimum} and {maximum}"
+                "slope_rate_min and slope_rate_max must satisfy 0 < min <= max; found "
+                f"{minimum} and {maximum}"
             )
         self.slope = starting_slope(tau_init)
         self.beta = float(raw_from_slope(self.slope))
@@ -49,13 +54,13 @@ class SlopeLearner:
         self.beta = float(raw_from_slope(self.slope))
 
     def continue_after(self, rounds: int) -> None:
-        """Go on from here after the rounds of a model that carries no slope: they count as if the path's first b had been theirs."""
+        """Go on after rounds that carry no slope, as if the path's first b were theirs."""
         unknown = rounds + 1 - len(self.path)
         self.path = [*self.path[:1] * unknown, *self.path][-rounds - 1 :]
         self.rates = [*self.rates[:1] * unknown, *self.rates][-rounds - 1 :]
 
     def forget_after(self, rounds: int) -> None:
-        """Keep so many rounds of the path, and after them the current b: the steps in between belong to no tree."""
+        """Keep so many rounds, then the current b: the steps between them belong to no tree."""
         self.path[rounds:] = [self.slope]
         self.rates[rounds:] = [self.rate]
 

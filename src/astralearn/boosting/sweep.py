@@ -18,6 +18,7 @@ from astralearn.core.confusion import right_and_wrong
 from astralearn.core.inputs import Array
 from astralearn.core.row_terms import STEEP, SlopeNumbers, plain_row_terms, row_terms, slope_numbers
 from astralearn.core.warp import Warp, of_slope, slope_derivative, warp
+from astralearn.engine.fork import check_fork
 
 # Bytes per array and block: small enough for the allocator to give a temporary the pages of the last one, and for the cache.
 BLOCK_BYTES = 1 << 15
@@ -153,7 +154,7 @@ def sweep(
 
 
 def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Found]]:
-    if n < COMPILED_ROWS or dtype != np.float32:
+    if not is_compiled(n, dtype):
         return BLOCK_BYTES // dtype.itemsize, _negatives
     from astralearn.boosting import compiled_sweep
 
@@ -225,6 +226,17 @@ def _mapped(function: Callable[[int], Found], starts: range, threads: int) -> It
         return
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(function, starts)
+
+
+def is_compiled(n: int, dtype: Any) -> bool:
+    """Whether so many rows are swept by JAX."""
+    return n >= COMPILED_ROWS and dtype == np.float32
+
+
+def check_process(n: int, dtype: Any) -> None:
+    """Refuse now what the first sweep would: a library's own threads may hang before it."""
+    if is_compiled(n, dtype):
+        check_fork()
 
 
 def available_cores() -> int:

@@ -1,4 +1,4 @@
-"""Objectives as each library wants them: `lgb.train` and `xgb.train` hand over (scores, dataset), the scikit-learn APIs arrays."""
+"""Objectives as the libraries' training functions want them: (scores, data set), or arrays."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ import numpy as np
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.slope_learner import SlopeLearner
 
-# Part of the curvature that all rows share under XGBoost. Of two children it builds the histogram of the one with less curvature, which
-# without sharing is often the larger one, full of sure negatives: a round then takes up to a fifth longer, for no better trees.
+# Part of the curvature that all rows share under XGBoost. Of two children it builds the histogram
+# of the one with less curvature. Without sharing that is often the larger one, full of sure
+# negatives, and a round takes longer, for no better trees.
 SHARED = 2 / 3
 
 
 class _BySet:
-    """An objective whose slope is learned for each training set apart: `lgb.cv` and `xgb.cv` train their folds by turns.
+    """An objective that learns a slope for each training set apart.
 
-    The objective shows the slope of the set that came last.
+    `lgb.cv` and `xgb.cv` train their folds by turns. The objective shows the slope of the set that
+    came last.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -29,7 +31,7 @@ class _BySet:
         self._learners: weakref.WeakKeyDictionary[Any, SlopeLearner] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
-        return type(self), (self.objective,)  # weak references do not pickle
+        return type(self), (self.objective,)  # Weak references do not pickle.
 
     def __sklearn_clone__(self) -> Self:
         return type(self)(self.objective.__sklearn_clone__())
@@ -44,8 +46,9 @@ class _BySet:
 class LightGBMObjective(_BySet):
     """`lgb.train({"objective": LightGBMObjective(ConfusionObjective("gmn"))}, data)`.
 
-    Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions: LightGBM does neither for custom
-    objectives. Scores are taken in float32, the precision in which LightGBM stores gradients. In `lgb.cv` each fold learns a slope.
+    Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions:
+    LightGBM does neither for custom objectives. Scores are taken in float32, the precision in which
+    LightGBM stores gradients. In `lgb.cv` each fold learns a slope.
     """
 
     def __call__(self, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -55,19 +58,24 @@ class LightGBMObjective(_BySet):
 
 
 class XGBoostObjective(_BySet):
-    """`xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`; also in `xgboost.dask.train`, and
-    `XGBClassifier(objective=XGBoostObjective(…), base_score=0.5)`.
+    """`xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`.
 
-    All rows share two thirds of the curvature (SHARED), which makes XGBoost faster than under the objective itself. Without `base_score`
-    XGBoost starts from a margin of its own. (With `"objective": "binary:logistic"` beside it, `base_score` is a probability, and 0.5
-    the score 0.) Under XGBoost's collective (Dask, Spark, rabit) the eight sums of each round are added up over the workers, so that
-    every worker's gradient is the one of all rows. In `xgb.cv` each fold learns a slope.
+    Also in `xgboost.dask.train`, and `XGBClassifier(objective=XGBoostObjective(…),
+    base_score=0.5)`. All rows share two thirds of the curvature (SHARED), which makes XGBoost
+    faster than under the objective itself. Without `base_score` XGBoost starts from a margin of its
+    own. (With `"objective": "binary:logistic"` beside it, `base_score` is a probability, and 0.5
+    the score 0.) Under XGBoost's collective (Dask, Spark, rabit) the eight sums of each round are
+    added up over the workers, so that every worker's gradient is the one of all rows. In `xgb.cv`
+    each fold learns a slope.
     """
 
     def __call__(
         self, first: np.ndarray, second: Any, sample_weight: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """first, second: scores and a DMatrix, or labels and scores."""
+        """One round.
+
+        first, second: scores and a DMatrix, or labels and scores.
+        """
         if not hasattr(second, "get_label"):
             _begin_if_alone(self.objective, second)
             return xgboost_round(self.objective, first, second, sample_weight)
@@ -87,25 +95,24 @@ def lightgbm_round(
 
 
 def xgboost_round(
-    objective: Objective, y_true: np.ndarray, y_pred: np.ndarray, sample_weight: np.ndarray | None
+    objective: Objective,
+    y_true: np.ndarray,
+    y_pred: np.ndarray,
+    sample_weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """One round of a training that has begun, over all workers where there are several."""
     collective = _collective()
-    if collective.is_distributed():
-        return objective.round(
-            y_true,
-            y_pred,
-            sample_weight,
-            shared=SHARED,
-            add_up=lambda sums: collective.allreduce(sums, collective.Op.SUM),
-        )
-    return objective.round(y_true, y_pred, sample_weight, shared=SHARED)
+
+    def add_up(sums: np.ndarray) -> np.ndarray:
+        return collective.allreduce(sums, collective.Op.SUM)
+
+    several = add_up if collective.is_distributed() else None
+    return objective.round(y_true, y_pred, sample_weight, add_up=several, shared=SHARED)
 
 
 def _begin_if_alone(objective: Objective, x: np.ndarray) -> None:
-    if (
-        not _collective().is_distributed()
-    ):  # one worker's rows may have equal scores in the middle of a training
+    # One worker's rows may have equal scores in the middle of a training.
+    if not _collective().is_distributed():
         objective.begin_if_equal(x)
 
 
