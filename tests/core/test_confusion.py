@@ -169,3 +169,10 @@ def test_saturated_logits_count_exactly(space, scale):
 def test_bad_input_names_the_argument_and_the_value(arguments, message):
     with pytest.raises(ValueError, match=message):
         soft_confusion(*arguments)
+
+
+def test_counts_next_to_the_largest_float_are_read():
+    counts = SoftConfusion(*[np.float32(3e38)] * 4)
+    for name in ("tpr", "tnr", "fnr", "fpr", "precision", "f1", "balanced_accuracy"):
+        assert float(getattr(counts, name)) == 0.5, name
+    assert float(counts.mcc) == 0

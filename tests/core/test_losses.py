@@ -274,3 +274,8 @@ def test_the_block_of_the_readme(space, dtype):
         assert space.numpy(g).dtype == space.numpy(loss).dtype == dtype
         assert float(astralearn.soft_confusion(g, y).e_ratio) > 0
     assert 0 < float(loss) < 1
+
+
+def test_mcc_of_weights_twelve_orders_apart():
+    value = astralearn.core.mcc_loss([0, -1e4, 104], [1, 1, 0], [1e-12, 1e12, 1e-12])
+    assert float(value) == pytest.approx(1 + np.sqrt(2 / 3), rel=1e-12)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from astralearn.core.elementary import TINY, at_least, minus_abs
+from astralearn.core.elementary import TINY, at_least, is_double, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, namespace
-
-# Of what is divided by a sum of counts, that sum is taken for at least this: float32 still holds the square of the reciprocal, which
-# automatic differentiation takes. An MCC in which it matters is below 1e-9.
-SMALLEST_SHARE = 1e-18
 
 
 class SoftConfusion(NamedTuple):
@@ -187,16 +183,25 @@ def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
 
 
 def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:
-    """The namespace, and the counts with one correctly classified example in a class that has none."""
+    """The namespace, and a quarter of the counts, so that sums of four stay finite.
+
+    A class that has none gets one correctly classified example. No reading sees the quarter: all are
+    ratios.
+    """
     xp = namespace(*c)
-    return xp, c._replace(
-        tn=xp.where(c.tn + c.fp == 0, 1.0, c.tn), tp=xp.where(c.tp + c.fn == 0, 1.0, c.tp)
+    tn, fp, fn, tp = (0.25 * part for part in c)
+    return xp, SoftConfusion(
+        tn=xp.where(tn + fp == 0, 0.25, tn), fp=fp, fn=fn, tp=xp.where(tp + fn == 0, 0.25, tp)
     )
 
 
 def ratio(part: Array, whole: Array, xp: Any) -> Array:
-    """part/whole, 0 where the whole is 0, and at most 1/SMALLEST_SHARE."""
-    least = SMALLEST_SHARE * part
+    """part/whole, 0 where the whole is 0.
+
+    The whole is taken for at least so much of the part that the dtype holds the square of the
+    reciprocal, which automatic differentiation takes. An MCC in which that matters is below 1e-9.
+    """
+    least = (1e-150 if is_double(whole) else 1e-18) * part
     return xp.where(
         whole > 0, part / xp.where(whole > least, whole, xp.where(least > 0, least, 1.0)), 0.0
     )

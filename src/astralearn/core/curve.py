@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from astralearn.core.elementary import TINY, at_least, largest, minus_abs
+from astralearn.core.elementary import TINY, at_least, is_double, largest, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
-
-# The odds p = b e^{bx} stop here. Ratios such as ln(1+p)/p are at their limit to rounding, and float32 still holds p², by which
-# automatic differentiation divides.
-SMALLEST_ODDS = 1e-14
 
 # Beyond this logit every bounded quantity is at its limit to rounding, and b·x still fits float32 for b = 1e6. A clip there costs half
 # a per cent, keeps NumPy from warning of e^{−|bx|} at an infinite bx, and automatic differentiation from multiplying 0 by it.
@@ -145,7 +141,7 @@ def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     negative = x < 0
     rise = xp.where(negative, 0.0, x)
     below = xp.clip(bx, -largest(bx), 0.0)
-    p = at_least(b * xp.exp(below), SMALLEST_ODDS, xp)
+    p = at_least(b * xp.exp(below), smallest_odds(bx), xp)
     # u = e^{−|bx|} − 1, so that d = s − s₀ = max(x, 0) + ln(1 + u·b/(1+b) or u/(1+b))/b does not cancel near 0.
     u = xp.expm1(minus_abs(bx, xp)) * (xp.where(negative, b, 1.0) / (1.0 + b))
     s_or_d = rise + xp.log1p(xp.where(far, p, u)) / b
@@ -193,6 +189,15 @@ def log_complement(x: Array, b: Array, xp: Any) -> Array:
     x = xp.clip(x, -FARTHEST, FARTHEST)
     q = xp.exp(minus_abs(b * x, xp))
     return xp.where(x < 0, 0.0, x) + xp.log1p(xp.where(x < 0, b * q, (b - 1.0) + q)) / b
+
+
+def smallest_odds(x: Array) -> float:
+    """Where the odds p = b e^{bx} stop, for arrays of x's dtype.
+
+    Ratios such as ln(1+p)/p are at their limit to rounding there, and the dtype still holds p³, by
+    which automatic differentiation divides when it differentiates twice.
+    """
+    return 1e-15 if is_double(x) else 1e-12
 
 
 def checked_logits(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:

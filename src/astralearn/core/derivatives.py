@@ -15,9 +15,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import FARTHEST, SMALLEST_ODDS, checked_logits, log_complement
+from astralearn.core.curve import FARTHEST, checked_logits, log_complement
 from astralearn.core.elementary import at_least, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, as_arrays
+
+# Where `_is_deep` takes over, odds need to go no lower; float32 holds their square.
+_SMALLEST_ODDS = 1e-14
 
 # 2·(1/3 + w²/5 + w⁴/7 + …), highest power first: the series of ln(1 + y) in w = y/(2 + y), without its first term.
 _ATANH_SERIES = tuple(2.0 / k for k in range(35, 2, -2))
@@ -115,7 +118,7 @@ def _within_reach(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Arra
 
 
 class _Parts(NamedTuple):
-    """What the derivatives share. Far below 0 the odds b e^{bx} stop at SMALLEST_ODDS, where every ratio is at its limit."""
+    """What the derivatives share. Far below 0 the odds b e^{bx} stop at _SMALLEST_ODDS, where every ratio is at its limit."""
 
     x: Array
     b: Array
@@ -132,7 +135,7 @@ class _Parts(NamedTuple):
 def _parts(x: Array, b: Array, xp: Any) -> _Parts:
     negative = x < 0
     q = xp.exp(minus_abs(b * x, xp))
-    odds = xp.where(negative, at_least(b * q, SMALLEST_ODDS, xp), b)
+    odds = xp.where(negative, at_least(b * q, _SMALLEST_ODDS, xp), b)
     rest = xp.log1p(xp.where(negative, odds, (b - 1.0) + q)) / b
     s = xp.where(negative, 0.0, x) + rest
     y_hat = -xp.expm1(-s)

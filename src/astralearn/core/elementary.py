@@ -51,7 +51,7 @@ def log1p(u: Array, xp: Any) -> Array:
 
 def expm1(v: Array, xp: Any) -> Array:
     """e^v − 1: its series for |v| < ½, where the difference would cancel."""
-    terms = _FACTORIAL_RECIPROCALS if "64" in str(v.dtype) else _FACTORIAL_RECIPROCALS[:7]
+    terms = _FACTORIAL_RECIPROCALS if is_double(v) else _FACTORIAL_RECIPROCALS[:7]
     small = xp.clip(v, -0.5, 0.5)
     series = terms[-1] + 0.0 * small
     for term in terms[-2::-1]:
@@ -74,13 +74,12 @@ def one_minus_exp(s: Array, rest: Array, xp: Any) -> Array:
     A partial sum of its series that ends in a negative term is one, 1 − rest without the rounding of
     rest the other. The higher is off by less than 3e-6 of the value in float32, 2e-14 in float64.
     """
-    is_double = "64" in str(s.dtype)
-    terms = _FACTORIAL_RECIPROCALS[:7] if is_double else _FACTORIAL_RECIPROCALS[:3]
+    terms, rounding = (7, 5e-16) if is_double(s) else (3, 1.8e-7)
     v = at_most(s, 1.0, xp)
-    series = terms[-1]
-    for term in terms[-2::-1]:
+    series = _FACTORIAL_RECIPROCALS[terms - 1]
+    for term in _FACTORIAL_RECIPROCALS[terms - 2 :: -1]:
         series = term - v * series
-    return larger(v * (1.0 - v * series), (1.0 - (5e-16 if is_double else 1.8e-7)) - rest, xp)
+    return larger(v * (1.0 - v * series), (1.0 - rounding) - rest, xp)
 
 
 def at_least(value: Array, floor: float, xp: Any) -> Array:
@@ -105,4 +104,9 @@ def or_one(value: Array, xp: Any) -> Array:
 
 def largest(x: Array) -> float:
     """The largest float of x's dtype, single precision at least; keras.ops has no finfo."""
-    return 1.7976931348623157e308 if "64" in str(x.dtype) else 3.4028234663852886e38
+    return 1.7976931348623157e308 if is_double(x) else 3.4028234663852886e38
+
+
+def is_double(x: Array) -> bool:
+    """Whether x is of double precision, as Python's numbers are."""
+    return "64" in str(getattr(x, "dtype", "float64"))

@@ -42,12 +42,9 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
             f"all arrays must come from one library, but {kinds}: convert them first"
         ) from error
     for name, value in given.items():
-        if (
-            value is not None
-            and not _is_number(value)
-            and xp.isdtype(value.dtype, "complex floating")
-        ):
-            raise TypeError(f"{name} must hold real numbers; found {value.dtype}")
+        if value is not None and not _is_real(value, xp):
+            found = getattr(value, "dtype", None) or repr(value)
+            raise TypeError(f"{name} must hold real numbers; found {found}")
     dtype = _floating_dtype(xp, arrays)
     device = compat.device(arrays[0]) if arrays else None
 
@@ -97,9 +94,20 @@ def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:
 
 def _is_number(value: object) -> bool:
     """NumPy's array of no dimensions is one too: what the core makes of a number."""
+    if isinstance(value, np.ma.MaskedArray):
+        return False
     return isinstance(value, (Number, np.generic)) or (
         isinstance(value, np.ndarray) and value.ndim == 0
     )
+
+
+def _is_real(value: Any, xp: Any) -> bool:
+    """Whether a number or an array holds real numbers, and no complex ones, dates or text."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.dtype.kind in "biufO"
+    if _is_number(value):
+        return not isinstance(value, complex)
+    return not xp.isdtype(value.dtype, "complex floating")
 
 
 def _as_array(name: str, value: ArrayLike) -> Any:

@@ -454,7 +454,7 @@ def _in_units(means: Means, xp: Any) -> Means:
     differentiated with the square of their divisor, which float32 loses beyond 1e±19.
     """
     negatives, positives = means
-    ratio_of_totals = xp.sqrt(or_one(negatives.total, xp)) / xp.sqrt(or_one(positives.total, xp))
+    ratio_of_totals = xp.sqrt(or_one(negatives.total, xp) / or_one(positives.total, xp))
     return Means(
         negatives._replace(total=ratio_of_totals), positives._replace(total=1.0 / ratio_of_totals)
     )

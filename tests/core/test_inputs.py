@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from astralearn.core import astra
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1 + 2j,
+        np.complex64(1),
+        np.asarray(1j),
+        np.asarray([1j]),
+        np.datetime64("2020-01-01"),
+        np.timedelta64(3, "D"),
+        np.asarray(["2020-01-01"], dtype="M8[D]"),
+        np.str_("3"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_real_number_is_refused(value):
+    with pytest.raises(TypeError, match="x must hold real numbers"):
+        astra(value, 2.0)
+
+
+def test_the_masked_constant_is_refused_as_masked_arrays_are():
+    with pytest.raises(TypeError, match="x must have no mask"):
+        astra(np.ma.masked, 2.0)
