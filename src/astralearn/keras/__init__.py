@@ -1,4 +1,4 @@
-"""Keras 3 on TensorFlow, JAX and PyTorch: ASTra as the last layer, GMN as the loss.
+"""Keras 3 on TensorFlow, JAX and PyTorch: ASTra as a layer, GMN as the loss.
 
 `ASTra` warps a model's logits, the losses and metrics take logits, `SlopeRateOptimizer` and the
 callback `SlopeRate` give the slope its own learning rate inside fit() (Eq. 10). Formulas are those

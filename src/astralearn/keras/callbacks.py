@@ -54,8 +54,9 @@ class SlopeRate(keras.callbacks.Callback):
 
     @property
     def optimizer(self) -> SlopeRateOptimizer:
-        """The model's SlopeRateOptimizer, which mixed_float16 wraps into a LossScaleOptimizer."""
+        """The model's SlopeRateOptimizer."""
         optimizer = self.model.optimizer
+        # Under mixed_float16 Keras wraps it.
         if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
             optimizer = optimizer.inner_optimizer
         if not isinstance(optimizer, SlopeRateOptimizer):
@@ -65,7 +66,7 @@ class SlopeRate(keras.callbacks.Callback):
             )
         return optimizer
 
-    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002 (Keras's signature)
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         _ = self.optimizer
         self._is_used = False
 
@@ -87,11 +88,11 @@ class SlopeRate(keras.callbacks.Callback):
 
 
 class BestAfterBurnIn(keras.callbacks.Callback):
-    """End training with the weights of the best epoch after a burn-in, the earliest of equals.
+    """End training with the weights of the best epoch after a burn-in.
 
-    An untrained network has a soft FNR near ½ and training first makes it worse, so without a
-    burn-in the first epoch would win. `best` and `best_epoch` tell what won. If there is nothing
-    to judge by after the burn-in, a warning says so and the last weights stay.
+    Of equals the earliest wins. An untrained network has a soft FNR near ½ and training first makes
+    it worse, so without a burn-in the first epoch would win. `best` and `best_epoch` tell what won.
+    If there is nothing to judge by after the burn-in, a warning says so and the last weights stay.
 
     monitor: what to judge by in the logs.
     burn_in: epochs at the start that cannot win.
@@ -139,7 +140,7 @@ class BestAfterBurnIn(keras.callbacks.Callback):
 
 
 def _is_without_validation(callback: Any, logs: dict[str, Any]) -> bool:
-    """Whether this epoch was not validated: Keras does so every `validation_freq` epochs only."""
+    """Whether this epoch was not validated, as under `validation_freq`."""
     return callback.monitor.startswith("val_") and callback.monitor not in logs
 
 

@@ -1,4 +1,4 @@
-"""Logits, labels and weights as Keras hands them over: of one shape and dtype, and checked."""
+"""Logits, labels and weights as Keras hands them over, aligned and checked."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _weight(name: str, weight: Array, g: Array) -> Array:
 
 
 def _fitted(y: Array, g: Array) -> Array:
-    """y, if it has the logits' shape; on TensorFlow a step that finds another one fails.
+    """y, if it has the logits' shape; otherwise a step of TensorFlow fails.
 
     Only what has 1 or the logits' size in each dimension can be broadcast, and only what has as
     many numbers be given its own shape again.

@@ -88,7 +88,7 @@ class ASTra(keras.layers.Layer):
         return unless_differentiated(_rebalanced_logit, _differentiable, *self._aligned(inputs))
 
     def probabilities(self, inputs: Array) -> Array:
-        """z = σ(g), the probability whose threshold is ½ (Eq. 6), of the shape of the logits."""
+        """z = σ(g) (Eq. 6), whose threshold is ½, of the shape of the logits."""
         return ops.sigmoid(self(inputs))
 
     def activation(self, inputs: Array) -> Array:

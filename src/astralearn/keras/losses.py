@@ -128,7 +128,10 @@ class F1Loss(SummedLoss):
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class MCCLoss(SummedLoss):
-    """One minus the soft Matthews correlation, in [0, 2]. Arguments as in `SummedLoss`."""
+    """One minus the soft Matthews correlation, in [0, 2].
+
+    Arguments as in `SummedLoss`.
+    """
 
     kind = "mcc"
 
@@ -141,7 +144,7 @@ class BalancedAccuracyLoss(SummedLoss):
 
 
 def _without_weight(g: Array, y: Array) -> tuple[Array, Array, Array]:
-    """One example without weight instead of none: it counts for as little, and has a minimum."""
+    """One example without weight instead of none: it counts for as little."""
     to_one = [(0, int(size == 0)) for size in g.shape]
     g, y = ops.pad(g, to_one), ops.pad(y, to_one)
     return g, y, ops.zeros_like(g)

@@ -1,4 +1,4 @@
-"""Readings of the soft confusion matrix as metrics, of counts added up over batches."""
+"""Readings of the soft confusion matrix, added up over batches, as metrics."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ DECAYS, EPSILON = (0.9, 0.999) * 2, 1e-7
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SlopeRateOptimizer(keras.optimizers.Optimizer):
-    """A Keras optimizer, with ASTra's slopes trained by Adam at a rate of their own (Eq. 10).
+    """A Keras optimizer that trains ASTra's slopes at a rate of their own (Eq. 10).
 
         optimizer = SlopeRateOptimizer(keras.optimizers.Adam(1e-3))
         model.compile(optimizer, loss=GMNLoss(), metrics=[ERatio()])
@@ -115,7 +115,7 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
             self._step(self._unscaled(of_slopes), slopes)
 
     def _needs_all_of_apply(self, slopes: Sequence[Any]) -> bool:
-        """Whether there is more to do: add up over TensorFlow's replicas, accumulate, constrain."""
+        """Whether to add up over TensorFlow's replicas, accumulate or constrain."""
         is_constrained = any(slope.constraint is not None for slope in slopes)
         return (
             keras.config.backend() == "tensorflow"
@@ -129,7 +129,12 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
             self.update_step(gradient, slope, self.slope_rate)
         self.iterations.assign_add(1)
 
-    def update_step(self, gradient: Array, variable: Any, learning_rate: Any) -> None:  # noqa: ARG002 (that of the others)
+    def update_step(
+        self,
+        gradient: Array,
+        variable: Any,
+        learning_rate: Any,  # noqa: ARG002
+    ) -> None:
         """Adam as Keras has it: β ← β − η_b·(√c₂/c₁)·m/(√v + ε).
 
         m and v are the decaying averages of the gradient and of its square, c₁ and c₂ those of 1

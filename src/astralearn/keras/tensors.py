@@ -1,4 +1,4 @@
-"""What differs between the backends: namespaces, whether values are known, gradients.
+"""What differs between the backends: namespaces, known values, gradients.
 
 JAX and PyTorch have namespaces of their own, which cost less per call than keras.ops; TensorFlow's
 tensors are served by keras.ops.
@@ -36,7 +36,7 @@ def backend_namespace(x: Array) -> Any:
 
 @functools.cache
 def _torch(compiled: bool) -> Any:
-    """PyTorch's own functions: a small step calls so many that every wrapper around them shows.
+    """PyTorch's own functions, for a small step calls so many that wrappers show.
 
     compiled: whether to take the expm1 and log1p that survive TorchInductor.
     """
@@ -103,7 +103,7 @@ def as_factors(numbers: Sequence[Array], like: Array) -> Sequence[Array | float]
 
 
 def is_known(x: Array) -> bool:
-    """Whether the values of x can be looked at: not in a trace, nor on the device of shapes."""
+    """Whether the values of x can be looked at: not in a trace, nor on "meta"."""
     backend = keras.config.backend()
     if backend == "jax":
         return not isinstance(x, sys.modules["jax"].core.Tracer)
@@ -121,7 +121,7 @@ def units_first(values: Array) -> Array:
 
 
 def wide_dtype(dtype: Any) -> Any:
-    """The dtype or policy to compute in: as given or configured, but no half precision.
+    """The dtype or policy to compute in: as configured, but no half precision.
 
     Half precision becomes float32, for g reaches b times x.
     """

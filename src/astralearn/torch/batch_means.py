@@ -1,4 +1,4 @@
-"""A batch's class means, and the gradient that follows from everyone's: whole or in blocks."""
+"""A batch's class means, and its gradient given everyone's: whole or in blocks."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def batch_means(
     return reduce(partial(loss.add, xp=eager), (block.means for block in counted)), counted
 
 
+def widened(means: Means) -> Means:
+    """The means in float64, to be joined with many others, where the device has it."""
+    if means.negatives.total.device.type != "cpu":
+        return means
+    return Means.of_flat([part.double() for part in means.flat])
+
+
 def means_of_nothing(like: Tensor) -> Means:
     """The means of classes without weight, of the shape of `like`."""
     zero = torch.zeros_like(like)
@@ -42,7 +49,7 @@ def means_of_nothing(like: Tensor) -> Means:
 
 
 def factors_of(loss: Loss, counted: list[Counted], means: Means) -> list[Factors]:
-    """From pulls to the gradient of everything joined: for negatives and for positives.
+    """From pulls to the gradient of everything joined, for each class.
 
     One pair for each block, or one for all where their pulls have one unit.
     """

@@ -29,13 +29,18 @@ BLOCK = 262_144
 FEWEST_IN_PLACE = 32_768
 
 
-def blocks(x: Tensor) -> tuple[Tensor, ...]:
-    """Views of x, a block each: x alone where blocks do not pay or shapes are being traced.
+def is_traced() -> bool:
+    """Whether PyTorch is making a graph of what is called."""
+    is_tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    return is_tracing or torch.compiler.is_compiling()
 
-    Tensors of one shape have blocks of one shape.
+
+def blocks(x: Tensor) -> tuple[Tensor, ...]:
+    """Views of x, a block each; x alone where blocks do not pay.
+
+    Nor do they where shapes are being traced. Tensors of one shape have blocks of one shape.
     """
-    is_traced = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
-    if is_traced or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * BLOCK:
+    if is_traced() or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * BLOCK:
         return (x,)
     return torch.split(x, max(1, BLOCK * x.shape[0] // x.numel()))
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from astralearn.core.class_means import Means
-from astralearn.torch.batch_means import batch_means, factors_of, gradient_of
+from astralearn.torch.batch_means import batch_means, factors_of, gradient_of, widened
 from astralearn.torch.losses import SummedLossModule
 from astralearn.torch.namespaces import eager
 from astralearn.torch.ranks import gather_means, world_size
@@ -23,7 +23,7 @@ def full_batch_backward(
     *,
     forward: Callable[[nn.Module, Any], tuple[Tensor, ...]] | None = None,
 ) -> Tensor:
-    """Add the gradient of the loss over all batches joined to `.grad`; return that loss.
+    """Add the gradient of all batches joined to `.grad`; return their loss.
 
     Two passes over the micro-batches: the first, without a graph, adds up the loss's means; the
     second sends each micro-batch's exact share of the gradient back. Memory is that of one
@@ -101,13 +101,12 @@ def _logits_and_labels(model: nn.Module, batch: Any) -> tuple[Tensor, ...]:
 def _total(
     loss: SummedLossModule, prepared: Iterable[tuple[Tensor, Tensor, Tensor | None]]
 ) -> Means:
-    """The means of all micro-batches, joined in float64: thousands of additions would show."""
+    """The means of all micro-batches, joined in float64: they may be thousands."""
     total: Means | None = None
     for g, y, weight in prepared:
         means, _ = batch_means(loss.loss, g, y, weight, loss.axis(g))
-        if g.device.type == "cpu":
-            means = Means.of_flat([part.double() for part in means.flat])
-        total = means if total is None else loss.loss.add(total, means, xp=eager)
+        wide = widened(means)
+        total = wide if total is None else loss.loss.add(total, wide, xp=eager)
     if total is None:
         raise ValueError("batches must hold at least one micro-batch")
     return total
@@ -124,12 +123,14 @@ def _with_end(batches: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
 
 
 def _no_sync(model: nn.Module) -> contextlib.AbstractContextManager[Any]:
-    return model.no_sync() if hasattr(model, "no_sync") else contextlib.nullcontext()  # type: ignore[operator]
+    no_sync: Any = getattr(model, "no_sync", contextlib.nullcontext)
+    context: contextlib.AbstractContextManager[Any] = no_sync()
+    return context
 
 
 @contextlib.contextmanager
 def _buffers_restored(model: nn.Module) -> Iterator[None]:
-    """Afterwards the buffers are as before; those that first appear within stay as they are."""
+    """Restore the buffers afterwards, but for those that first appear within."""
     before = {name: buffer.clone() for name, buffer in model.named_buffers()}
     try:
         yield
@@ -140,7 +141,7 @@ def _buffers_restored(model: nn.Module) -> Iterator[None]:
 
 
 def _rewinder(batches: Iterable[Any]) -> Callable[[], None]:
-    """What goes back, when called, to the random numbers, generators and epochs of now."""
+    """What goes back, when called, to the random numbers and epochs of now."""
     cpu = torch.get_rng_state()
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     sources = list(_loader_and_samplers(batches))

@@ -69,7 +69,7 @@ def gradient_of_signed(pulls: Tensor, of_negatives: Tensor, of_positives: Tensor
 
 
 def _polynomial(x: Tensor, coefficients: tuple[float, ...]) -> Any:
-    """Σ cₖxᵏ as E(x²) + x·O(x²): half as long a chain of operations that wait for each other."""
+    """Σ cₖxᵏ as E(x²) + x·O(x²), which wait for each other half as long."""
     squared = x * x
     even, odd = (_horner(squared, coefficients[k::2]) for k in (0, 1))
     return even + x * odd
@@ -83,12 +83,12 @@ def _horner(x: Tensor, coefficients: tuple[float, ...]) -> Any:
 
 
 def _power_of_e(v: Tensor, per_log_2: float, of_half: tuple[float, ...]) -> tuple[Tensor, Tensor]:
-    """2^n and 2^f − 1 of 2^{n+f}, n + f = 2 · v · per_log_2 ≤ 0; 2^n is 0 below n = −126.
+    """2^n and 2^f − 1 of 2^{n+f}, n + f = 2 · v · per_log_2 ≤ 0.
 
-    f lies in [−½, ½], and of_half are the coefficients of (2^f − 1)/h at h = f/2. Halves of n and
-    f are taken, lest v log₂e overflow. Added to a number of up to a million, 1.5·2²² + 63.5 leaves
-    n + 127 in the last bits, the exponent of 2^n; with the bits of 1.5·2²² it would be 0. 1e-9, of
-    no weight, keeps squares of h from being denormal, which are slow on CPUs.
+    2^n is 0 below n = −126. f lies in [−½, ½], and of_half are the coefficients of (2^f − 1)/h at h
+    = f/2. Halves of n and f are taken, lest v log₂e overflow. Added to a number of up to a million,
+    1.5·2²² + 63.5 leaves n + 127 in the last bits, the exponent of 2^n; with the bits of 1.5·2²² it
+    would be 0. 1e-9, of no weight, keeps squares of h from being denormal, which are slow on CPUs.
     """
     half = v * per_log_2
     shifted = half + 6291519.5
@@ -110,7 +110,7 @@ def _exp_below_zero(v: Tensor) -> Tensor:
 
 
 def _exp_minus_abs(x: Tensor) -> Tensor:
-    """e^{−|x|}, as exact. Of a NaN it is one without a sign, which `_at_least` lets pass."""
+    """e^{−|x|}; of a NaN one without a sign, which `_at_least` lets pass."""
     return _exp_of(x.abs(), -0.7213475204444817)
 
 

@@ -1,4 +1,4 @@
-"""Logits, labels and weights as the losses take them: checked where values are known."""
+"""Logits, labels and weights as the losses take them, checked."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class ASTra(nn.Module):
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def probabilities(self, x: Tensor) -> Tensor:
-        """z = σ(g), the probability whose threshold is ½ (Eq. 6), of the shape of the logits x."""
+        """z = σ(g) (Eq. 6), whose threshold is ½, of the shape of the logits x."""
         return torch.sigmoid(self(x))
 
     def activation(self, x: Tensor) -> Tensor:
@@ -164,7 +164,8 @@ def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Te
 
 def _is_exported() -> bool:
     """Whether the graph of values alone is wanted."""
-    return torch.compiler.is_exporting() or torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    is_tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    return is_tracing or torch.compiler.is_exporting()
 
 
 def at_least_float32(x: Tensor) -> Tensor:

@@ -93,13 +93,17 @@ class SummedLossModule(nn.Module):
             # Means of n batches have 1/n of one batch's gradient: undo that, so that the step
             # size does not depend on the memory.
             scale = scale * batches
-        factors = [scale * each for pair in factors_of(self.loss, counted, means) for each in pair]
+        factors = [
+            (scale * each).to(g.dtype)
+            for pair in factors_of(self.loss, counted, means)
+            for each in pair
+        ]
         is_plain = self.process_group is None and not is_running
         losses: Tensor = _Summed.apply(  # type: ignore[no-untyped-call]
             g,
             y,
             weight,
-            self.loss.of_means(means, xp=eager),
+            self.loss.of_means(means, xp=eager).to(g.dtype),
             self.name if is_plain else None,
             self.axis(g),
             len(counted),
@@ -217,7 +221,9 @@ class BCELoss(SummedLossModule):
 
 
 class GMNLoss(SummedLossModule):
-    """One minus the soft G-Mean, 1 − √(TPR·TNR) (Eq. 9). Arguments as in `SummedLossModule`.
+    """One minus the soft G-Mean, 1 − √(TPR·TNR) (Eq. 9).
+
+    Arguments as in `SummedLossModule`.
 
     >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
     >>> round(float(GMNLoss()(logits, target)), 4)
@@ -244,12 +250,18 @@ class F1Loss(SummedLossModule):
 
 
 class MCCLoss(SummedLossModule):
-    """One minus the soft Matthews correlation, in [0, 2]. Arguments as in `SummedLossModule`."""
+    """One minus the soft Matthews correlation, in [0, 2].
+
+    Arguments as in `SummedLossModule`.
+    """
 
     name = "mcc"
 
 
 class BalancedAccuracyLoss(SummedLossModule):
-    """One minus the soft balanced accuracy, (FNR+FPR)/2. Arguments as in `SummedLossModule`."""
+    """One minus the soft balanced accuracy, (FNR+FPR)/2.
+
+    Arguments as in `SummedLossModule`.
+    """
 
     name = "balanced_accuracy"

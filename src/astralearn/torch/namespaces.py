@@ -1,4 +1,4 @@
-"""The functions that the core is called with: eager PyTorch's, or those that a graph keeps exact.
+"""The functions that the core is called with: eager, or exact in a graph.
 
 ONNX has neither expm1 nor log1p, and TorchInductor has no expm1 on CPUs: there they become
 exp(v) − 1 and log(1 + u), which lose all digits near 0. Graphs get both from `core.elementary`.
@@ -48,5 +48,5 @@ portable.log1p = lambda u: elementary.log1p(u, torch)
 
 
 def current() -> Any:
-    """`portable` inside torch.compile, torch.export and the ONNX exporter, `eager` elsewhere."""
+    """`portable` where PyTorch compiles or exports, `eager` elsewhere."""
     return portable if torch.compiler.is_compiling() or torch.onnx.is_in_onnx_export() else eager

@@ -10,6 +10,7 @@ import torch.distributed as dist
 
 from astralearn.core.class_means import Means
 from astralearn.core.losses import Loss
+from astralearn.torch.batch_means import widened
 from astralearn.torch.namespaces import eager
 
 ProcessGroup: TypeAlias = "dist.ProcessGroup"
@@ -20,7 +21,7 @@ def is_distributed() -> bool:
 
 
 def group_of(process_group: ProcessGroup | bool) -> ProcessGroup | None:
-    """What torch.distributed calls the group: None is its default one, which `True` stands for."""
+    """What torch.distributed calls the group: its default one is None."""
     if not is_distributed():
         raise RuntimeError(
             "process_group needs torch.distributed.init_process_group first "
@@ -34,7 +35,7 @@ def world_size(process_group: ProcessGroup | bool) -> int:
 
 
 def gather_means(loss: Loss, means: Means, process_group: ProcessGroup | bool) -> Means:
-    """The means of all ranks joined, the same bits on each.
+    """The means of all ranks joined, the same bits on each, `widened`.
 
     Everyone gathers all and adds them in the order of ranks.
     """
@@ -44,4 +45,4 @@ def gather_means(loss: Loss, means: Means, process_group: ProcessGroup | bool) -
     everyone = [torch.empty_like(mine) for _ in range(world_size(process_group))]
     dist.all_gather(everyone, mine, group=group_of(process_group))
     add = functools.partial(loss.add, xp=eager)
-    return functools.reduce(add, (Means.of_flat(part.unbind(0)) for part in everyone))
+    return functools.reduce(add, (widened(Means.of_flat(part.unbind(0))) for part in everyone))

@@ -1,4 +1,4 @@
-"""Class means of earlier batches, decayed: for batches too small to hold both classes."""
+"""Class means of earlier batches, decayed, for batches that may lack a class."""
 
 from __future__ import annotations
 

@@ -14,13 +14,14 @@ from astralearn.torch.ranks import is_distributed
 
 
 class StratifiedBatchSampler(Sampler[list[int]]):
-    """Batches of indices that hold positives on every rank, for `DataLoader(batch_sampler=…)`.
+    """Batches of indices that hold positives, on every rank.
 
-    Each epoch goes through all negatives once, in random order. It deals the positives out in
-    random order and starts again when they run out: with fewer positives than batches each is
-    seen several times. So the class proportions differ from the data's; GMN, being made of rates
-    within each class, does not notice, BCE does. Every rank gets the same number of batches, no
-    negative twice. Each epoch has another order; `set_epoch` says which, as in DistributedSampler.
+    For `DataLoader(batch_sampler=…)`. Each epoch goes through all negatives once, in random order.
+    It deals the positives out in random order and starts again when they run out: with fewer
+    positives than batches each is seen several times. So the class proportions differ from the
+    data's; GMN, being made of rates within each class, does not notice, BCE does. Every rank gets
+    the same number of batches, no negative twice. Each epoch has another order; `set_epoch` says
+    which, as in DistributedSampler.
 
     labels: 0 and 1, one per example: a tensor, or anything that NumPy makes an array of.
     batch_size: examples per batch on each rank, positives included.

@@ -1,4 +1,4 @@
-"""How fast the slope may learn: its own parameter group, and Eq. 10 as its scheduler."""
+"""The slope's own parameter group, and Eq. 10 as its scheduler."""
 
 from __future__ import annotations
 
