@@ -1,6 +1,6 @@
 """G-Mean and MCC of boosted trees under ASTra and GMN beside what people do about imbalance today, on the same folds.
 
-    python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes docs/boosting_study.csv
+    python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes results/boosting_study.csv.gz
     python benchmarks/boosting_study.py page              # the tables of docs/boosting.md, from that file
     python benchmarks/boosting_study.py fits              # single fits: time, largest leaves, how far the slope goes
 
@@ -11,7 +11,6 @@ rate depends on the loss, gets 0.1 for every method. Every library's methods, an
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Sequence
@@ -39,6 +38,7 @@ from astralearn.boosting.scores import hard_confusion
 from astralearn.datasets import CATALOGUE, load
 from astralearn.report import Table, to_markdown
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, holm, run, standings
+from records import RESULTS, read_rows, write_rows
 
 REPETITIONS, FOLDS = 3, 5
 SCORES = ("g_mean", "mcc")
@@ -53,8 +53,8 @@ PARTS = {
 }
 OURS = "GMN-ASTra"
 
-DOCS = Path(__file__).parent.parent / "docs"
-RESULTS, PAGE = DOCS / "boosting_study.csv", DOCS / "boosting.md"
+FILE = RESULTS / "boosting_study.csv.gz"
+PAGE = Path(__file__).parent.parent / "docs" / "boosting.md"
 BEGIN, END = "<!-- boosting_study.py page: begin -->\n", "<!-- boosting_study.py page: end -->\n"
 
 # random_state is the study's to set, where it is listed.
@@ -250,13 +250,12 @@ def run_all(directory: Path) -> None:
 
 def write(results: Results) -> None:
     names = [field.name for field in fields(Record)]
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["library", *names])
-        for library, records in results.items():
-            writer.writerows(
-                [library, *(_short(getattr(record, name)) for name in names)] for record in records
-            )
+    rows = [
+        {"library": library, **{name: _short(getattr(record, name)) for name in names}}
+        for library, records in results.items()
+        for record in records
+    ]
+    write_rows(FILE, ["library", *names], rows)
 
 
 def _short(value: Any) -> Any:
@@ -265,18 +264,20 @@ def _short(value: Any) -> Any:
 
 def read() -> Results:
     results: Results = {}
-    with RESULTS.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            library, problem, method, error = (
-                row.pop(name) for name in ("library", "problem", "method", "error")
-            )
-            precision, seconds = row.pop("average_precision"), row.pop("fit_seconds")
-            counts = {name: int(value) for name, value in row.items()}
-            record = Record(
-                problem, method, **counts,
-                average_precision=float(precision) if precision else None, fit_seconds=float(seconds), error=error or None,
-            )  # fmt: skip
-            results.setdefault(library, []).append(record)
+    for row in read_rows(FILE):
+        library, problem, method, error = (
+            row.pop(name) for name in ("library", "problem", "method", "error")
+        )
+        precision, seconds = row.pop("average_precision"), row.pop("fit_seconds")
+        record = Record(
+            problem,
+            method,
+            **{name: int(value) for name, value in row.items()},
+            average_precision=float(precision) if precision else None,
+            fit_seconds=float(seconds),
+            error=error or None,
+        )
+        results.setdefault(library, []).append(record)
     return results
 
 

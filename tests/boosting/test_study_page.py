@@ -1,6 +1,7 @@
-"""docs/boosting.md shows what docs/boosting_study.csv holds, and that file holds whole studies."""
+"""docs/boosting.md shows what benchmarks/results holds, and that file holds whole studies."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,18 @@ import pytest
 for library in ("lightgbm", "xgboost", "catboost"):
     pytest.importorskip(library)
 
-PATH = Path(__file__).parents[2] / "benchmarks" / "boosting_study.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def study():
-    spec = importlib.util.spec_from_file_location("boosting_study", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """The script, loaded by path: its folder holds a torch.py and a keras.py too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("records", "boosting_study"):
+            spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+            module = importlib.util.module_from_spec(spec)
+            patch.setitem(sys.modules, name, module)
+            spec.loader.exec_module(module)
     return module
 
 
@@ -42,6 +47,6 @@ def test_every_library_has_every_fold_of_every_method_once(study):
 
 def test_records_survive_the_file(study, tmp_path, monkeypatch):
     results = {"LightGBM": study.read()["LightGBM"][:50]}
-    monkeypatch.setattr(study, "RESULTS", tmp_path / "again.csv")
+    monkeypatch.setattr(study, "FILE", tmp_path / "again.csv.gz")
     study.write(results)
     assert study.read() == results
