@@ -1,7 +1,8 @@
-"""The maths of the paper, written once for NumPy, JAX, PyTorch, keras.ops and every array-API library.
+"""The maths of the paper, written once for every array library.
 
-`curve` and `derivatives` are functions of (x, b); `confusion` and `losses` are functions of (logits, y, sample_weight). Arrays of one
-library go in and come out; `xp` names the library where it is to be taken as given (see `inputs`).
+`curve` and `derivatives` are exact functions of (x, b), `confusion` and `losses` functions of
+(logits, y, sample_weight). `warp` is the training kernel, `class_means` what losses are functions
+of. Arrays of one library go in and come out; `xp` names it where it is taken as given (`inputs`).
 """
 
 from astralearn.core.confusion import SoftConfusion, soft_confusion
@@ -22,9 +23,7 @@ from astralearn.core.derivatives import (
     rebalanced_logit_dx2,
     slope_from_raw_dbeta,
 )
-from astralearn.core.losses import (
-    LOSSES,
-    Loss,
+from astralearn.core.loss_functions import (
     balanced_accuracy_gradient,
     balanced_accuracy_loss,
     bce_gradient,
@@ -38,6 +37,7 @@ from astralearn.core.losses import (
     root_gmn_gradient,
     root_gmn_loss,
 )
+from astralearn.core.losses import LOSSES, Loss
 from astralearn.core.slope_rate import slope_rate
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a class adds up to: all that a loss needs of a batch, a chunk, a shard or a worker.
+"""What a class adds up to: all that a loss needs of a batch, a shard or a chunk.
 
 Write m for the logit of being wrong (g for a negative, −g for a positive) and right = σ(−m). A loss
 of power q sees a class through three numbers: its weight Σw, its mean wrong = σ(m), and
@@ -71,7 +71,9 @@ class Means(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What one look at labelled logits gives; reduced dimensions are kept, with size 1.
+    """What one look at labelled logits gives.
+
+    Reduced dimensions are kept, with size 1.
 
     means: of both classes.
     peaks: of negatives and of positives: e^peak is the unit of their pulls.
@@ -236,9 +238,9 @@ def _in_units_of_peaks(
 ) -> tuple[Array, Array, tuple[Array, Array]]:
     """right^q/e^peak, wrong, and both peaks.
 
-    ln right is at most h = min(−m, 0), and at least h − ln 2. So the largest h of a class serves for
-    its peak: it is 0 unless every example is wrong. With r the h of an example's class, e^{r−|m|}
-    is all that is needed: σ(−m) is e^{−|m|}/(1 + e^{−|m|}) where m ≥ 0, and r = 0 where any m < 0.
+    ln right is at most h = min(−m, 0), and at least h − ln 2. So the largest h of a class serves
+    for its peak: it is 0 unless every example is wrong. With r that h, e^{−|m|−r} is all that is
+    needed: σ(−m) is e^{−|m|}/(1 + e^{−|m|}) where m ≥ 0, and r = 0 where any m < 0.
     """
     m = signed(g, y)
     bound = xp.clip(-m, LOG_NOTHING, 0.0)

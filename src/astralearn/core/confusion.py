@@ -1,4 +1,4 @@
-"""The soft confusion matrix: how much of each class is on which side, counted in probabilities, not decisions (Eq. 8)."""
+"""The soft confusion matrix: counts of probabilities, not of decisions (Eq. 8)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, nam
 
 
 class SoftConfusion(NamedTuple):
-    """Four counts, soft or hard: each a number, or an array with one count per output. `+` adds shards; so does `sum`.
+    """Four counts, soft or hard: numbers, or arrays with one count per output.
 
-    Every read is finite. A class without any count is read as one example of that class, correctly classified: nothing of it was
-    missed, and what the other class does still shows. Where both classes are present but nothing is predicted positive (or
+    `+` adds shards, and so does `sum`. Every read is finite. A class without any count is read as
+    one example of that class, correctly classified: nothing of it was missed, and what the other
+    class does still shows. Where both classes are present but nothing is predicted positive (or
     nothing negative), precision and MCC are 0, as in scikit-learn.
 
     >>> counts = SoftConfusion(tn=90, fp=10, fn=1, tp=4)
@@ -88,7 +89,10 @@ class SoftConfusion(NamedTuple):
 
     @property
     def e_ratio(self) -> Array:
-        """FNR/FPR, Eq. 11: above 1 where positives are the harder class. FPR counts as at least 1e-30; 0/0 is 1."""
+        """FNR/FPR (Eq. 11), above 1 where positives are the harder class.
+
+        FPR counts as at least 1e-30; 0/0 is 1.
+        """
         xp, _ = without_empty_class(self)
         fnr, fpr = self.fnr, self.fpr
         return xp.where(fnr == fpr, 1.0, fnr / at_least(fpr, TINY, xp))
@@ -102,9 +106,13 @@ def soft_confusion(
     axis: Axis = None,
     xp: Any = None,
 ) -> SoftConfusion:
-    """Counts of probability, TP = Σ y σ(g), FN = Σ y σ(−g), FP = Σ (1−y) σ(g), TN = Σ (1−y) σ(−g), each times its weight (Eq. 8).
+    """Count probabilities, each times its weight.
 
-    logits: g, any shape. y: labels 0 and 1, of the same shape. sample_weight: ≥ 0, broadcast to that shape.
+        TP = Σ y σ(g),  FN = Σ y σ(−g),  FP = Σ (1−y) σ(g),  TN = Σ (1−y) σ(−g)         (Eq. 8)
+
+    logits: g, any shape.
+    y: labels 0 and 1, of the same shape.
+    sample_weight: ≥ 0, broadcast to that shape.
     axis: what to sum over; None sums everything, 0 gives one count per output column.
 
     >>> float(soft_confusion([-2.0, 2.0, 2.0], [0, 0, 1]).fpr)
@@ -118,7 +126,7 @@ def soft_confusion(
 def count(
     y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any
 ) -> SoftConfusion:
-    """The four sums, from each example's probability of being classified right and wrong."""
+    """The four sums, from each example's probability of being right and wrong."""
 
     def total(values: Array) -> Array:
         return xp.sum(values if weight is None else weight * values, axis=axis, keepdims=keepdims)
@@ -148,7 +156,8 @@ def labelled(
             w not in (1, n) for w, n in zip(weight.shape[::-1], g.shape[::-1], strict=False)
         ):
             raise ValueError(
-                f"sample_weight must broadcast to the shape of logits, {tuple(g.shape)}; found {tuple(weight.shape)}"
+                f"sample_weight must broadcast to the shape of logits, {tuple(g.shape)}; "
+                f"found {tuple(weight.shape)}"
             )
         check(
             xp,
@@ -173,7 +182,10 @@ def signed(g: Array, y: Array) -> Array:
 
 
 def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
-    """σ(−m) and σ(m), both with full relative accuracy: from one exponential, or by xp's own sigmoid."""
+    """σ(−m) and σ(m), both with full relative accuracy.
+
+    From one exponential, or by xp's own sigmoid.
+    """
     if hasattr(xp, "sigmoid"):
         return xp.sigmoid(-wrong_logit), xp.sigmoid(wrong_logit)
     e = xp.exp(minus_abs(wrong_logit, xp))
@@ -185,8 +197,8 @@ def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
 def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:
     """The namespace, and a quarter of the counts, so that sums of four stay finite.
 
-    A class that has none gets one correctly classified example. No reading sees the quarter: all are
-    ratios.
+    A class that has none gets one correctly classified example. No reading sees the quarter: all
+    are ratios.
     """
     xp = namespace(*c)
     tn, fp, fn, tp = (0.25 * part for part in c)
@@ -208,7 +220,10 @@ def ratio(part: Array, whole: Array, xp: Any) -> Array:
 
 
 def mcc_scale(c: SoftConfusion) -> Array:
-    """√(m₁m₀/((TP+FP)(TN+FN))), by which TPR+TNR−1 becomes the MCC: no product of four counts, which would leave float32."""
+    """√(m₁m₀/((TP+FP)(TN+FN))), by which TPR+TNR−1 becomes the MCC.
+
+    A product of four counts would leave float32.
+    """
     xp, c = without_empty_class(c)
     return xp.sqrt(ratio(c.tp + c.fn, c.tp + c.fp, xp)) * xp.sqrt(
         ratio(c.tn + c.fp, c.tn + c.fn, xp)

@@ -1,8 +1,8 @@
-"""The ASTra curve, its threshold, and the warp of the logit that ASTra and the z-transform amount to.
+"""The ASTra curve, its threshold, and the warp of the logit, exact everywhere.
 
-Symbols: `x` is the network's output (a logit), b ≥ 1 the slope, τ = ASTra(0, b) the threshold, ŷ = ASTra(x, b), z the rebalanced ŷ
-and g = logit(z). Arrays of any shape broadcast: one b for all, or one per output column. The dtype is kept, but for
-half precision, which becomes single.
+Symbols: `x` is the network's output (a logit), b ≥ 1 the slope, τ = ASTra(0, b) the threshold,
+ŷ = ASTra(x, b), z the rebalanced ŷ and g = logit(z). Arrays of any shape broadcast: one b for all,
+or one per output column. The dtype is kept, but for half precision, which becomes single.
 """
 
 from __future__ import annotations
@@ -12,22 +12,26 @@ from typing import Any
 from astralearn.core.elementary import TINY, at_least, is_double, largest, minus_abs
 from astralearn.core.inputs import Array, ArrayLike, as_arrays, check
 
-# Beyond this logit every bounded quantity is at its limit to rounding, and b·x still fits float32 for b = 1e6. A clip there costs half
-# a per cent, keeps NumPy from warning of e^{−|bx|} at an infinite bx, and automatic differentiation from multiplying 0 by it.
+# Beyond this logit every bounded quantity is at its limit to rounding, and b·x still fits float32
+# for b = 1e6. A clip there keeps NumPy from warning of e^{−|bx|} at an infinite bx, and automatic
+# differentiation from multiplying 0 by it.
 FARTHEST = 1e18
 
-# Everything is tested up to this slope, and from about its threshold on. In float32 b times e^60 overflows from b = 1e12 on.
+# Everything is tested up to this slope, and from about its threshold on. In float32 b times e^60
+# overflows from b = 1e12 on.
 LARGEST_SLOPE, LEAST_THRESHOLD = 1e6, 1e-5
 
 SLOPE_RULE = "finite and at least 1 (b = 1 is the plain sigmoid)"
 
 
 def astra(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
-    """The asymmetric sigmoid: probability ŷ of the positive class, which is predicted when ŷ ≥ threshold(b).
+    """The asymmetric sigmoid: ŷ, positive when at least threshold(b).
 
         ŷ = 1 − (1 + b e^{bx})^{−1/b}                                   (Eq. 4)
 
-    x: logits, any shape. b: slope ≥ 1, broadcast against x. Returns ŷ in [0, 1].
+    x: logits, any shape.
+    b: slope ≥ 1, broadcast against x.
+    Returns ŷ in [0, 1].
 
     >>> astra([-1.0, 0.0, 1.0], 7.396).round(4).tolist()
     [0.0006, 0.25, 0.7193]
@@ -37,7 +41,9 @@ def astra(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
 
 
 def astra_complement(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
-    """1 − ŷ = (1 + b e^{bx})^{−1/b}, with full relative accuracy where ŷ rounds to 1. Arguments as in `astra`.
+    """1 − ŷ = (1 + b e^{bx})^{−1/b}, accurate where ŷ rounds to 1.
+
+    Arguments as in `astra`.
 
     >>> float(astra_complement(300.0, 2.0)) > 0
     True
@@ -66,8 +72,9 @@ def threshold(b: ArrayLike, *, xp: Any = None) -> Array:
 def slope(tau: ArrayLike, *, xp: Any = None) -> Array:
     """The b whose threshold is τ: the inverse of Eq. 5.
 
-    With a = −ln(1 − τ) and v = ln(1 + b), Eq. 5 reads ln((e^v − 1)/v) = −ln a, almost a straight line in v: Newton's method
-    from v = ln(1/a) + ln(1 + ln(1/a)) + ½ is exact to rounding after five steps for every τ.
+    With a = −ln(1 − τ) and v = ln(1 + b), Eq. 5 reads ln((e^v − 1)/v) = −ln a, almost a straight
+    line in v: Newton's method from v = ln(1/a) + ln(1 + ln(1/a)) + ½ is exact to rounding after
+    five steps for every τ.
 
     tau: threshold in (0, 0.5], any shape. Returns b ≥ 1.
 
@@ -87,9 +94,11 @@ def slope(tau: ArrayLike, *, xp: Any = None) -> Array:
 
 
 def starting_slope(tau_init: float) -> float:
-    """b for the threshold that a network or trees start from, in [LEAST_THRESHOLD, 0.5].
+    """b for the threshold that a network or trees start from.
 
-    0.5 is the plain sigmoid and stays so: the β that `raw_from_slope` gives lies where Eq. 7 is flat.
+    tau_init: in [LEAST_THRESHOLD, 0.5].
+    0.5 is the plain sigmoid and stays so: the β that `raw_from_slope` gives lies where Eq. 7 is
+    flat.
 
     >>> starting_slope(0.5)
     1.0
@@ -101,7 +110,7 @@ def starting_slope(tau_init: float) -> float:
 
 
 def rebalance(y_hat: ArrayLike, tau: ArrayLike, *, xp: Any = None) -> Array:
-    """The z-transform: moves the threshold of ŷ to ½, for losses that are centred there.
+    """The z-transform: moves the threshold of ŷ to ½.
 
         z = ŷ(1−τ) / (ŷ(1−τ) + (1−ŷ)τ)                                  (Eq. 6)
 
@@ -120,29 +129,32 @@ def rebalance(y_hat: ArrayLike, tau: ArrayLike, *, xp: Any = None) -> Array:
 
 
 def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
-    """The logit of z: ASTra and the z-transform (Eqs. 4–6) as one warp of the network's output.
+    """The logit of z: ASTra and the z-transform as one warp (Eqs. 4–6).
 
         g(x, b) = ln((e^s − 1)/(e^{s₀} − 1)),   s = ln(1 + b e^{bx})/b,   s₀ = s at x = 0
 
-    g(0) = 0, g rises with slope b far below 0 and slope 1 far above it, and b = 1 gives g = x. So z = σ(g), and predicting
-    1 when g ≥ 0, when z ≥ ½, when ŷ ≥ τ and when x ≥ 0 is one decision.
+    g(0) = 0, g rises with slope b far below 0 and slope 1 far above it, and b = 1 gives g = x. So
+    z = σ(g), and predicting 1 when g ≥ 0, when z ≥ ½, when ŷ ≥ τ and when x ≥ 0 is one decision.
 
-    x: logits, any shape. b: slope ≥ 1, broadcast against x. Returns g, finite for finite x: where b·x is below the lowest float, g is that
-    float, to automatic differentiation a constant. NumPy warns where b·x overflows.
+    x: logits, any shape.
+    b: slope ≥ 1, broadcast against x.
+    Returns g, finite for finite x: where b·x is below the lowest float, g is that float, to
+    automatic differentiation a constant. NumPy warns where b·x overflows.
 
     >>> rebalanced_logit([-2.0, 0.0, 2.0], 7.396).round(3).tolist()
     [-13.693, 0.0, 3.26]
     """
     xp, x, b = checked_logits(x, b, xp)
     bx = b * x
-    # Two forms of g, each far from cancellation on its side of bx = −4. They take the same three steps, log1p then expm1 then
-    # log, so the steps are shared and only their arguments are chosen.
+    # Two forms of g are each far from cancellation on their side of bx = −4. They take the same
+    # three steps, log1p then expm1 then log, so only the arguments of the steps are chosen.
     far = bx < -4
     negative = x < 0
     rise = xp.where(negative, 0.0, x)
     below = xp.clip(bx, -largest(bx), 0.0)
     p = at_least(b * xp.exp(below), smallest_odds(bx), xp)
-    # u = e^{−|bx|} − 1, so that d = s − s₀ = max(x, 0) + ln(1 + u·b/(1+b) or u/(1+b))/b does not cancel near 0.
+    # With u = e^{−|bx|} − 1, d = s − s₀ = max(x, 0) + ln(1 + u·b/(1+b) or u/(1+b))/b does not
+    # cancel near 0.
     u = xp.expm1(minus_abs(bx, xp)) * (xp.where(negative, b, 1.0) / (1.0 + b))
     s_or_d = rise + xp.log1p(xp.where(far, p, u)) / b
     e = xp.expm1(xp.where(far | negative, s_or_d, -s_or_d))
@@ -153,7 +165,8 @@ def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     )
     far_g = below + xp.log(xp.where(far, b * e / p, 1.0)) - xp.log(odds0)
     g = xp.where(far, far_g, near_g)
-    # g is 0 only at x = 0; a subnormal x would round to it. The derivative there is that of the tangent.
+    # g is 0 only at x = 0; a subnormal x would round to it. The derivative there is that of the
+    # tangent.
     return xp.where(g == 0, x * (-b / ((1.0 + b) * xp.expm1(-s0))), g)
 
 
@@ -173,7 +186,9 @@ def slope_from_raw(beta: ArrayLike, *, xp: Any = None) -> Array:
 
 
 def raw_from_slope(b: ArrayLike, *, xp: Any = None) -> Array:
-    """The β of a slope b: the inverse of Eq. 7. b = 1, which no finite β reaches, gives ln(1e-30), whose slope rounds to 1.
+    """The β of a slope b: the inverse of Eq. 7.
+
+    b = 1, which no finite β reaches, gives ln(1e-30), whose slope rounds to 1.
 
     >>> raw_from_slope([2.0, 7.396]).tolist()
     [0.0, 5.396]
@@ -185,7 +200,10 @@ def raw_from_slope(b: ArrayLike, *, xp: Any = None) -> Array:
 
 
 def log_complement(x: Array, b: Array, xp: Any) -> Array:
-    """s = −ln(1 − ŷ) = ln(1 + b e^{bx})/b ≥ 0, with full relative accuracy at both ends, up to x = FARTHEST. Arrays only, unchecked."""
+    """s = −ln(1 − ŷ) = ln(1 + b e^{bx})/b ≥ 0, accurate at both ends.
+
+    Up to x = FARTHEST. Arrays only, unchecked.
+    """
     x = xp.clip(x, -FARTHEST, FARTHEST)
     q = xp.exp(minus_abs(b * x, xp))
     return xp.where(x < 0, 0.0, x) + xp.log1p(xp.where(x < 0, b * q, (b - 1.0) + q)) / b

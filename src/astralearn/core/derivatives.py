@@ -1,4 +1,4 @@
-"""Closed-form derivatives of the curve, which the paper offers "on request". Symbols as in `curve`.
+"""Closed-form derivatives of the curve; symbols as in `curve`.
 
 With σ = σ(bx + ln b), s = −ln(1 − ŷ), s₀ = s at x = 0:
 
@@ -7,7 +7,8 @@ With σ = σ(bx + ln b), s = −ln(1 − ŷ), s₀ = s at x = 0:
     ∂²g/∂x² = (∂g/∂x) [b(1−σ) − (∂g/∂x)(1−ŷ)]
     ∂g/∂b   = (∂s/∂b)/ŷ − (∂s₀/∂b)/τ,    ∂s/∂b = [σ(x + 1/b) − s]/b
 
-Taken literally these are 0/0 far below 0 and cancel elsewhere; each function says how it avoids that. Arguments as in `astra`.
+Taken literally these are 0/0 far below 0 and cancel elsewhere; each function says how it avoids
+that. Arguments as in `astra`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from astralearn.core.inputs import Array, ArrayLike, as_arrays
 # Where `_is_deep` takes over, odds need to go no lower; float32 holds their square.
 _SMALLEST_ODDS = 1e-14
 
-# 2·(1/3 + w²/5 + w⁴/7 + …), highest power first: the series of ln(1 + y) in w = y/(2 + y), without its first term.
+# 2·(1/3 + w²/5 + w⁴/7 + …), highest power first, is the series of ln(1 + y) in w = y/(2 + y)
+# without its first term.
 _ATANH_SERIES = tuple(2.0 / k for k in range(35, 2, -2))
 
 
@@ -50,9 +52,10 @@ def rebalanced_logit_dx(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
 def rebalanced_logit_dx2(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     """∂²g/∂x² ≤ 0: the bracket b(1−σ) − (∂g/∂x)(1−ŷ) without its cancellation.
 
-    With Q = e^{bx} and δ = ln(1+Q) − s ≥ 0 the bracket is −b(e^δ − 1)/((1+bQ) ŷ) below 0 and −(1+1/Q)(1−ŷ)(1 − e^{−δ})(∂g/∂x)
-    above. δ cancels only below 0, and there it is a sum of terms of one sign: δ = [l((b−1) r) + (b−1) l(−r)]/b with
-    r = Q/(1+Q) and l(y) = y − ln(1+y) ≥ 0. Far below 0, ∂²g/∂x² → −½ b²(b−1) Q.
+    With Q = e^{bx} and δ = ln(1+Q) − s ≥ 0 the bracket is −b(e^δ − 1)/((1+bQ) ŷ) below 0 and
+    −(1+1/Q)(1−ŷ)(1 − e^{−δ})(∂g/∂x) above. δ cancels only below 0, and there it is a sum of terms
+    of one sign: δ = [l((b−1) r) + (b−1) l(−r)]/b with r = Q/(1+Q) and l(y) = y − ln(1+y) ≥ 0. Far
+    below 0, ∂²g/∂x² → −½ b²(b−1) Q.
 
     >>> rebalanced_logit_dx2([-1.0, 0.0, 1.0], 1.0).tolist()
     [-0.0, -0.0, -0.0]
@@ -86,12 +89,13 @@ def rebalanced_logit_db(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     _, near, _ = _within_reach(x, b, xp)
     zero = xp.where(b < 0, b, 0.0)  # zeros of b's shape, which keras.ops can make too
     db = _ds_db_over_y(_parts(near, b, xp), xp) - _ds_db_over_y(_parts(zero, b, xp), xp)
-    # Farther below 0 the constant is lost in rounding of x, while (σx)/ŷ, evaluated, passes bx, which may overflow.
+    # Farther below 0 the constant is lost in rounding of x, while (σx)/ŷ, evaluated, passes bx,
+    # which may overflow.
     return xp.where(x < -FARTHEST, x, db)
 
 
 def rebalanced_logit_db_offset(b: float) -> float:
-    """(∂s₀/∂b)/τ, the part of ∂g/∂b that every row shares, with ∂s₀/∂b = [1/(1+b) − s₀]/b. For sweeps that share their exponentials.
+    """(∂s₀/∂b)/τ, the part of ∂g/∂b that every row shares.
 
     >>> round(rebalanced_logit_db_offset(1.0), 4)
     -0.3863
@@ -112,13 +116,19 @@ def slope_from_raw_dbeta(beta: ArrayLike, *, xp: Any = None) -> Array:
 
 
 def _within_reach(x: ArrayLike, b: ArrayLike, xp: Any) -> tuple[Any, Array, Array]:
-    """`checked_logits`, with x where b·x is finite; what the derivatives in x are beyond is their limit to rounding."""
+    """`checked_logits`, with x where b·x is finite.
+
+    Beyond, the derivatives in x are at their limits to rounding.
+    """
     xp, x, b = checked_logits(x, b, xp)
     return xp, xp.clip(x, -FARTHEST, FARTHEST), b
 
 
 class _Parts(NamedTuple):
-    """What the derivatives share. Far below 0 the odds b e^{bx} stop at _SMALLEST_ODDS, where every ratio is at its limit."""
+    """What the derivatives share.
+
+    Far below 0 the odds b e^{bx} stop at _SMALLEST_ODDS, where every ratio is at its limit.
+    """
 
     x: Array
     b: Array
@@ -154,7 +164,7 @@ def _parts(x: Array, b: Array, xp: Any) -> _Parts:
 
 
 def _is_deep(x: Array, b: Array, xp: Any) -> Array:
-    """Where b e^{bx} is so small that the first order in it is exact, while e^{bx} may be subnormal."""
+    """Where the first order in b e^{bx} is exact, while e^{bx} may be subnormal."""
     return b * x + xp.log(b) < -30
 
 

@@ -44,7 +44,10 @@ def softplus(x: Array, xp: Any) -> Array:
 
 
 def log1p(u: Array, xp: Any) -> Array:
-    """ln(1 + u), u > −1: that of the rounded w = 1 + u, plus what rounding lost, (u − (w − 1))/w."""
+    """ln(1 + u), u > −1: that of the rounded w = 1 + u, plus what rounding lost.
+
+    What it lost is (u − (w − 1))/w.
+    """
     w = 1.0 + u
     return xp.log(w) + (u - (w - 1.0)) / w
 
@@ -60,9 +63,10 @@ def expm1(v: Array, xp: Any) -> Array:
 
 
 def log1p_of_odds(p: Array, xp: Any) -> Array:
-    """ln(1 + p) for p ≥ 0: that of the rounded w = 1 + p, plus what rounding lost up to p = 1.
+    """ln(1 + p) for p ≥ 0: that of w = 1 + p, plus what rounding lost up to p = 1.
 
-    Farther up the loss is a rounding of w. XLA takes (1 + p) − 1 for p, but not with a bound between.
+    Farther up the loss is a rounding of w. XLA takes (1 + p) − 1 for p, but not with a bound
+    between.
     """
     w = 1.0 + p
     return xp.log(w) + (at_most(p, 1.0, xp) - (at_most(w, 2.0, xp) - 1.0))
@@ -71,8 +75,9 @@ def log1p_of_odds(p: Array, xp: Any) -> Array:
 def one_minus_exp(s: Array, rest: Array, xp: Any) -> Array:
     """1 − e^{−s} for s ≥ 0, given rest = e^{−s}: the higher of two lower bounds.
 
-    A partial sum of its series that ends in a negative term is one, 1 − rest without the rounding of
-    rest the other. The higher is off by less than 3e-6 of the value in float32, 2e-14 in float64.
+    A partial sum of its series that ends in a negative term is one, 1 − rest without the rounding
+    of rest the other. The higher is off by less than 3e-6 of the value in float32, 2e-14 in
+    float64.
     """
     terms, rounding = (7, 5e-16) if is_double(s) else (3, 1.8e-7)
     v = at_most(s, 1.0, xp)
@@ -103,7 +108,7 @@ def or_one(value: Array, xp: Any) -> Array:
 
 
 def largest(x: Array) -> float:
-    """The largest float of x's dtype, single precision at least; keras.ops has no finfo."""
+    """The largest float of x's dtype, single at least; keras.ops has no finfo."""
     return 1.7976931348623157e308 if is_double(x) else 3.4028234663852886e38
 
 

@@ -1,8 +1,8 @@
-"""What a caller passes, made into arrays of one namespace and one dtype, and checked.
+"""What a caller passes, made into arrays of one namespace and dtype, and checked.
 
-Every function of the core ends in `*, xp=None`. Left out, the namespace is found from the arrays, numbers and lists become
-arrays, and values out of range raise ValueError. Given (adapters do, in their inner loops), the arrays are used as they are:
-nothing is converted and nothing is checked.
+Every function of the core ends in `*, xp=None`. Left out, the namespace is found from the arrays,
+numbers and lists become arrays, and values out of range raise ValueError. Given (adapters do, in
+their inner loops), the arrays are used as they are: nothing is converted and nothing is checked.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Axis = int | tuple[int, ...] | None
 
 
 def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
-    """(xp, first, second, …): the named values as floating arrays that broadcast against each other; None stays None.
+    """(xp, first, second, …): the named values as floating arrays; None stays None.
 
-    Numbers take the dtype of the arrays beside them, so float32 stays float32 beside 7.396 and beside np.float64(7.396).
-    Half precision becomes float32: g reaches b times x, and odds far below what it holds.
+    They must broadcast against each other. Numbers take the dtype of the arrays beside them, so
+    float32 stays float32 beside 7.396 and beside np.float64(7.396). Half precision becomes float32:
+    g reaches b times x, and odds far below what it holds.
     """
     given = {
         name: value if _is_number(value) else _as_array(name, value)
@@ -69,7 +70,10 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
 
 
 def namespace(*values: Array) -> Any:
-    """The namespace of values used as they are: NumPy for numbers; keras.ops for TensorFlow's tensors, which have none."""
+    """The namespace of values used as they are.
+
+    NumPy for numbers; keras.ops for TensorFlow's tensors, which have none.
+    """
     if all(_is_number(value) for value in values):
         return np
     if any(type(value).__module__.startswith(("tensorflow", "keras")) for value in values):
@@ -83,13 +87,15 @@ def namespace(*values: Array) -> Any:
 
 
 def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:
-    """ValueError naming the argument, the first value that breaks the rule, and the rule. Traced arrays pass unseen."""
+    """Raise ValueError that names the argument, its first wrong value and the rule.
+
+    Traced arrays pass unseen.
+    """
     if _is_traced(value) or bool(xp.all(ok)):
         return
     broken = xp.reshape(value, (-1,))[xp.reshape(~ok, (-1,))][0]
-    raise ValueError(
-        f"{name} must be {rule}; found {broken.tolist() if hasattr(broken, 'tolist') else float(broken)}"
-    )
+    found = broken.tolist() if hasattr(broken, "tolist") else float(broken)
+    raise ValueError(f"{name} must be {rule}; found {found}")
 
 
 def _is_number(value: object) -> bool:
@@ -102,7 +108,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_real(value: Any, xp: Any) -> bool:
-    """Whether a number or an array holds real numbers, and no complex ones, dates or text."""
+    """Whether a value holds real numbers: no complex ones, dates or text."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.dtype.kind in "biufO"
     if _is_number(value):
@@ -113,7 +119,8 @@ def _is_real(value: Any, xp: Any) -> bool:
 def _as_array(name: str, value: ArrayLike) -> Any:
     if isinstance(value, np.ma.MaskedArray):  # whose mask the operations of the core would lose
         raise TypeError(
-            f"{name} must have no mask; found a MaskedArray: take what is not masked, x[~mask], or weights of 0"
+            f"{name} must have no mask; found a MaskedArray: take what is not masked, x[~mask], "
+            f"or weights of 0"
         )
     if value is None or compat.is_array_api_obj(value):
         return value
@@ -143,7 +150,10 @@ def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
 
 
 def _is_traced(value: Array) -> bool:
-    """Whether the values are not known yet: inside jax.jit, grad or vmap, torch.compile, torch.export or torch.vmap."""
+    """Whether the values are not known yet.
+
+    Inside jax.jit, grad or vmap, torch.compile, torch.export or torch.vmap.
+    """
     if compat.is_jax_array(value):
         return isinstance(value, sys.modules["jax"].core.Tracer)
     if compat.is_torch_array(value):

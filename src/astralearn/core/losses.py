@@ -1,17 +1,10 @@
-"""Losses on (rebalanced) logits: each is a function of two classes' means; LOSSES is the table.
-
-Every loss takes `(logits, y, sample_weight=None, *, axis=None)`: logits of any shape, labels 0 and 1
-of the same shape, weights ≥ 0 that broadcast to it, and what to reduce over (None: everything; 0:
-one loss per output column). The gradients take the same and return an array shaped as the logits.
-Weights multiply every sum, the class totals included. A class without weight counts as one correctly
-classified example (see `SoftConfusion`), so a batch of one class still teaches that class.
+"""What a loss is, and LOSSES, the table of them: to add one, add an entry.
 
 J depends on the examples only through each class's weight and log_right (`class_means`), so
 
     ∂J/∂gᵢ = ±(−∂J/∂log_right) wᵢ (rightᵢ/M)^q wrongᵢ / Σw,   − for a positive:
 
-whoever adds the means up over chunks, shards or workers has each one's exact gradient. To add a
-loss, add one entry to LOSSES.
+whoever adds the means up over chunks, shards or workers has each one's exact gradient.
 
 GMN and cross-entropy are two ends of one family, J = (1 − √(M₁M₀)^q)/q: q = 1 is GMN, and as q → 0
 J becomes half the sum of each class's mean cross-entropy. An example far on the wrong side has no
@@ -81,7 +74,7 @@ class Loss:
         axis: Axis = None,
         xp: Any = None,
     ) -> Array:
-        """J of labelled logits; arguments as in the module's docstring."""
+        """J of labelled logits; arguments as in `loss_functions`."""
         xp, g, y, weight = labelled(logits, y, sample_weight, xp)
         means = self.count(g, y, weight, axis=axis, xp=xp).means
         return xp.sum(self.of_means(means, xp=xp), axis=axis)
@@ -95,18 +88,21 @@ class Loss:
         axis: Axis = None,
         xp: Any = None,
     ) -> Array:
-        """∂J/∂g, shaped as the logits; arguments as in the module's docstring."""
+        """∂J/∂g, shaped as the logits; arguments as in `loss_functions`."""
         xp, g, y, weight = labelled(logits, y, sample_weight, xp)
         found = self.count(g, y, weight, axis=axis, xp=xp)
         factors = self.factors(found.means, found.peaks, xp=xp)
         return class_means.gradient(found.pulls, y, factors)
 
     def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """What this loss needs of arrays g, y and weight (or None): see `class_means.count`."""
+        """What this loss needs of arrays g, y and weight; see `class_means.count`."""
         return self._counted(g, y, weight, peaked=self.is_logarithmic, axis=axis, xp=xp)
 
     def count_known(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """As `count`, for values that can be looked at: without peaks, which nearly always serves."""
+        """As `count`, for values that can be looked at.
+
+        Counts without peaks first, which nearly always serves.
+        """
         found = self._counted(g, y, weight, peaked=False, axis=axis, xp=xp)
         if bool(xp.all(self.is_shallow(found.means))):
             return found
@@ -170,200 +166,6 @@ class Loss:
             axis=axis,
             xp=xp,
         )
-
-
-def bce_loss(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """Binary cross-entropy, the weighted mean of −c = ln(1 + e^m).
-
-    >>> round(float(bce_loss([-2.0, 0.0], [0, 1])), 4)
-    0.41
-    """
-    return LOSSES["bce"].value(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def bce_gradient(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """∂BCE/∂gᵢ = wᵢ(zᵢ − yᵢ)/Σw, as ±σ(m), which does not cancel.
-
-    >>> bce_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.0596, -0.25]
-    """
-    return LOSSES["bce"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def gmn_loss(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """One minus the soft G-Mean: 1 − √(TPR·TNR) (Eq. 9), through the logarithms of both rates.
-
-    >>> round(float(gmn_loss([-2.0, 0.0], [0, 1])), 4)
-    0.3364
-    """
-    return LOSSES["gmn"].value(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def gmn_gradient(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """∂GMN/∂gᵢ = ∓½ G σ(mᵢ) pᵢ, − for a positive, where pᵢ is example i's share of its own class's TP or TN.
-
-    The shares are softmax weights of c, so nothing is 0/0 even where every positive sits at g = −200.
-
-    >>> gmn_gradient([-200.0, -201.0, 3.0], [1, 1, 0]).tolist()[0] < 0
-    True
-    """
-    return LOSSES["gmn"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def root_gmn_loss(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """4(1 − √(A₁A₀)), with A₁ the mean of ⁴√z over the positives and A₀ that of ⁴√(1−z) over the negatives; in [0, 4].
-
-    >>> round(float(root_gmn_loss([-2.0, 0.0], [0, 1])), 4)
-    0.3897
-    """
-    return LOSSES["root_gmn"].value(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def root_gmn_gradient(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """∂J/∂gᵢ = ∓½ √(A₁A₀) σ(mᵢ) pᵢ, − for a positive, where pᵢ is example i's share of its own class's sum of e^{c/4}.
-
-    >>> root_gmn_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.0538, -0.2256]
-    """
-    return LOSSES["root_gmn"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def f1_loss(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """One minus the soft F1: (FP+FN)/(2TP+FP+FN).
-
-    >>> round(float(f1_loss([-2.0, 0.0], [0, 1])), 4)
-    0.3824
-    """
-    return LOSSES["f1"].value(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def f1_gradient(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """With D = 2TP+FP+FN: ∂J/∂TP = −2(D−TP)/D², ∂J/∂TN = −2TP/D².
-
-    >>> f1_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.04, -0.2134]
-    """
-    return LOSSES["f1"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def mcc_loss(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """One minus the soft Matthews correlation, in [0, 2].
-
-    >>> round(float(mcc_loss([-2.0, 0.0], [0, 1])), 4)
-    0.5882
-    """
-    return LOSSES["mcc"].value(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def mcc_gradient(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """With P = TP+FP, N = TN+FN and R = √(m₁m₀/PN): ∂MCC/∂TP = R/m₁ − ½MCC(1/P − 1/N), ∂MCC/∂TN = R/m₀ + ½MCC(1/P − 1/N).
-
-    >>> mcc_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.1328, -0.2245]
-    """
-    return LOSSES["mcc"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def balanced_accuracy_loss(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """One minus the soft balanced accuracy: (FNR+FPR)/2.
-
-    >>> round(float(balanced_accuracy_loss([-2.0, 0.0], [0, 1])), 4)
-    0.3096
-    """
-    return LOSSES["balanced_accuracy"].value(logits, y, sample_weight, axis=axis, xp=xp)
-
-
-def balanced_accuracy_gradient(
-    logits: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    *,
-    axis: Axis = None,
-    xp: Any = None,
-) -> Array:
-    """∂J/∂TP = −½/m₁, ∂J/∂TN = −½/m₀.
-
-    >>> balanced_accuracy_gradient([-2.0, 0.0], [0, 1]).round(4).tolist()
-    [0.0525, -0.125]
-    """
-    return LOSSES["balanced_accuracy"].gradient(logits, y, sample_weight, axis=axis, xp=xp)
 
 
 def _mean_value(means: Means, *, xp: Any) -> Array:
@@ -448,7 +250,7 @@ def _counts(means: Means, xp: Any) -> SoftConfusion:
 
 
 def _in_units(means: Means, xp: Any) -> Means:
-    """The same means, a class without weight being one found example, with totals near 1.
+    """The same means with totals near 1; an empty class is one found example.
 
     Ratios of counts do not see the unit, the geometric mean of both totals. Quotients are
     differentiated with the square of their divisor, which float32 loses beyond 1e±19.

@@ -18,11 +18,13 @@ def slope_rate(
     decay: float = 0.99,
     xp: Any = None,
 ) -> Array:
-    """The next learning rate η_b of the slope: faster while positives are the harder class, slower while they are not.
+    """The next learning rate η_b of the slope, faster while positives are harder.
 
-        η_b ← min(growth · η_b, maximum) if e-ratio > 1, max(decay · η_b, minimum) if e-ratio < 1, else η_b     (Eq. 10)
+        η_b ← min(growth · η_b, maximum) if e-ratio > 1,
+              max(decay · η_b, minimum) if e-ratio < 1, else η_b                        (Eq. 10)
 
-    rate: η_b > 0, any shape; the paper starts at `minimum`. e_ratio: FNR/FPR on the training rows (Eq. 11), broadcast.
+    rate: η_b > 0, any shape; the paper starts at `minimum`.
+    e_ratio: FNR/FPR on the training rows (Eq. 11), broadcast.
 
     >>> [round(float(slope_rate(0.02, e_ratio=e)), 4) for e in (3.0, 1.0, 0.3)]
     [0.022, 0.02, 0.0198]
@@ -43,7 +45,8 @@ def slope_rate(
 def _check_bounds(minimum: float, maximum: float, growth: float, decay: float) -> None:
     if not 0 < minimum <= maximum:
         raise ValueError(
-            f"minimum and maximum must satisfy 0 < minimum <= maximum; found {minimum} and {maximum}"
+            f"minimum and maximum must satisfy 0 < minimum <= maximum; "
+            f"found {minimum} and {maximum}"
         )
     if not growth >= 1:
         raise ValueError(f"growth must be at least 1; found {growth}")

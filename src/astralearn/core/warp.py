@@ -1,4 +1,4 @@
-"""The one training kernel: what a gradient needs of a logit, from shared intermediates.
+"""The one training kernel: what a gradient needs of a logit.
 
 Speed counts here, and rounding near g = 0 does not; `curve` and `derivatives` are exact there too.
 With t = bx + ln b, σ = σ(t), s = ln(1 + e^t)/b, ŷ = 1 − e^{−s} and o = e^{s₀} − 1 (maths.md):
@@ -63,7 +63,7 @@ class Pulls(NamedTuple):
 
 
 class OfSlope(NamedTuple):
-    """What every logit shares, each of the shape of b: b, ln b, 1/b, ln o, k and o = e^{s₀} − 1."""
+    """What every logit shares: b, ln b, 1/b, ln o, k and o, each of the shape of b."""
 
     b: Array
     log_b: Array
@@ -74,7 +74,7 @@ class OfSlope(NamedTuple):
 
 
 def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
-    """The rebalanced logit with its derivative in x and what its derivative in b needs.
+    """The rebalanced logit with what its derivatives need.
 
     x: logits, any shape. b: slope ≥ 1, broadcast against x. Returns a `Warp` of arrays.
 
@@ -101,7 +101,10 @@ def of_slope(b: Array, *, xp: Any) -> OfSlope:
 
 
 def softplus_and_sigmoid(t: Array, *, xp: Any) -> tuple[Array, Array]:
-    """ln(1 + e^t) and σ(t) from one exponential; both stop falling at t = LOWEST, so that their ratio tends to 1."""
+    """ln(1 + e^t) and σ(t) from one exponential.
+
+    Both stop falling at t = LOWEST, so that their ratio tends to 1.
+    """
     odds = xp.exp(xp.clip(t, LOWEST, HIGHEST))
     return xp.maximum(xp.log1p(odds), t), odds / (1.0 + odds)
 
@@ -120,8 +123,9 @@ def slope_derivative(
 ) -> Array:
     """∂g/∂b from (∂g/∂x)·x, ∂g/∂x, s/ŷ and 1.
 
-    It is linear in these four, so Σ wᵢ ∂gᵢ/∂b follows from their four sums Σ wᵢ(∂gᵢ/∂x)xᵢ, Σ wᵢ ∂gᵢ/∂x, Σ wᵢsᵢ/ŷᵢ and Σ wᵢ: all
-    that a backward pass needs, and much cheaper than an array of derivatives.
+    It is linear in these four, so Σ wᵢ ∂gᵢ/∂b follows from their sums Σ wᵢ(∂gᵢ/∂x)xᵢ, Σ wᵢ ∂gᵢ/∂x,
+    Σ wᵢsᵢ/ŷᵢ and Σ wᵢ. That is all that a backward pass needs, and much cheaper than an array of
+    derivatives.
 
     shared: of `of_slope`. The rest: arrays that broadcast against it.
     """

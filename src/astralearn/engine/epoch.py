@@ -1,4 +1,4 @@
-"""One epoch of a group of networks, and the loop over epochs, traced and compiled by JAX.
+"""One epoch of a group of networks, and the loop over epochs, compiled by JAX.
 
 An epoch is a gradient, the slope's rate, selection and Adam's step; `training` calls the loop.
 """
@@ -90,7 +90,9 @@ def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
 
 @functools.cache
 def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, Epoch]]:
-    """`epochs`, compiled for one core: at these sizes XLA's threads cost more than they give.
+    """`epochs`, compiled for one core.
+
+    At these sizes XLA's threads cost more than they give.
 
     thorough: take twice as long to compile what then runs a fifth faster.
     """

@@ -1,8 +1,10 @@
-"""A stack of multilayer perceptrons: each network is one row of a (K, P) matrix of parameters.
+"""A stack of multilayer perceptrons: each network is a row of a (K, P) matrix.
 
-A layer's weights are (units, inputs + 1), the last column its bias, so that every layer is one product with inputs that carry a row of
-ones. Rows of data run along the last axis, which the processor reads in order: inputs are (features + 1, rows), shared by the
-networks, or (K, features + 1, rows), one matrix for each.
+A layer's weights are (units, inputs + 1), the last column its bias, so that every layer is one
+product with inputs that carry a row of ones. Rows of data run along the last axis, which the
+processor reads in order: inputs are (features + 1, rows), shared by the networks, or
+(K, features + 1, rows), one matrix for each. Written for NumPy and `jax.numpy` alike; JAX is not
+imported.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ BLOCK = 16_384  # rows predicted at once: what they need stays in the cache
 
 @dataclass(frozen=True)
 class Architecture:
-    """Layer sizes of a network with one output. leak: slope of the Leaky ReLU below 0 (the paper's 0.3)."""
+    """Layer sizes of a network with one output.
+
+    leak: slope of the Leaky ReLU below 0 (the paper's 0.3).
+    """
 
     n_features: int
     hidden: tuple[int, ...]
@@ -42,7 +47,10 @@ class Architecture:
 def initialise(
     architecture: Architecture, rng: np.random.Generator, dtype: Any = np.float32
 ) -> np.ndarray:
-    """One network's parameters, (P,): He-normal hidden layers, Glorot-uniform output layer, biases 0."""
+    """One network's parameters, (P,).
+
+    He-normal hidden layers, Glorot-uniform output layer, biases 0.
+    """
     layers: list[np.ndarray] = []
     for units, inputs in architecture.shapes:
         fan_in = inputs - 1
@@ -71,7 +79,10 @@ def unflatten(parameters: Array, architecture: Architecture) -> list[Array]:
 def for_shared_inputs(
     parameters: Array, rescaling: Rescaling, architecture: Architecture, xp: Any
 ) -> Array:
-    """(K, P) that give the same logits at shared inputs: W(r∘u + t) + c = (W∘r)u + (c + Wt) in the first layer."""
+    """(K, P) that give the same logits at shared inputs.
+
+    In the first layer W(r∘u + t) + c = (W∘r)u + (c + Wt).
+    """
     first, rest = _first_layer(parameters, architecture)
     weights, bias = first[..., :-1], first[..., -1:]
     bias = bias + xp.sum(weights * rescaling.shift[:, None], axis=2, keepdims=True)
@@ -81,7 +92,7 @@ def for_shared_inputs(
 def for_own_inputs(
     gradient: Array, rescaling: Rescaling, architecture: Architecture, xp: Any
 ) -> Array:
-    """(K, P): from the gradient in `for_shared_inputs(parameters)` to that in the parameters."""
+    """(K, P): the gradient in the parameters, from that in `for_shared_inputs`'s."""
     first, rest = _first_layer(gradient, architecture)
     weights, bias = first[..., :-1], first[..., -1:]
     return _joined(
@@ -112,7 +123,11 @@ def penalised(architecture: Architecture) -> np.ndarray:
 def forward(
     layers: list[Array], inputs: Array, leak: float, xp: Any
 ) -> tuple[Array, list[Array], list[Array]]:
-    """Logits (K, rows); each layer's inputs with their row of ones; each hidden layer's leaky slopes (K, units, rows)."""
+    """Logits (K, rows), and what `backward` needs.
+
+    That is each layer's inputs with their row of ones, and each hidden layer's leaky slopes,
+    (K, units, rows).
+    """
     feeds, leaks = [inputs], []
     for weights in layers[:-1]:
         h = product(weights, feeds[-1], xp)
@@ -136,8 +151,9 @@ def backward(
     out = layers[-1]
     if not leaks:
         return product_transposed(pull[:, None], feeds[0], xp)[:, 0]
-    # The last hidden layer is leak·h with h = W·feed, so Σ pull·leak·feedᵀ gives its own gradient, times the output weights,
-    # and the output's gradient, times W: one product over the rows instead of two.
+    # The last hidden layer is leak·h with h = W·feed, so Σ pull·leak·feedᵀ gives its own gradient,
+    # times the output weights, and the output's gradient, times W: one product over the rows
+    # instead of two.
     d = pull[:, None] * leaks[-1]
     outer = product_transposed(d, feeds[len(leaks) - 1], xp)
     gradients = [
@@ -164,7 +180,10 @@ def product_transposed(pulls: Array, inputs: Array, xp: Any) -> Array:
 def predict_logits(
     parameters: np.ndarray, architecture: Architecture, X: np.ndarray, view: View
 ) -> np.ndarray:
-    """x of every network for every row, (K, rows), in NumPy alone. X: (rows, features), as it came; BLOCK of them stay in the cache."""
+    """x of every network for every row, (K, rows), in NumPy alone.
+
+    X: (rows, features), as it came; BLOCK of them stay in the cache.
+    """
     inputs = np.ones((view.n_inputs + 1, len(X)), X.dtype)
     inputs[:-1] = view.inputs(X)
     return np.asarray(
