@@ -13,16 +13,14 @@ def rare(n=400, positives=6, seed=0, features=3):
 
 
 def quick(**options):
-    return ASTraClassifier(
-        **{
-            "epochs": 60,
-            "alpha": 2.0,
-            "margin": 0.0,
-            "n_estimators": 2,
-            "random_state": 0,
-            **options,
-        }
-    )
+    """A classifier of networks alone."""
+    settings = {"committee": False, "epochs": 60, "n_estimators": 2, "random_state": 0}
+    return ASTraClassifier(**{**settings, **options})
+
+
+def quick_committee(**options):
+    """A small committee; a test that wants it smaller makes `trees.TREES` fewer."""
+    return quick(**{"committee": True, "n_estimators": 5, **options})
 
 
 def overlapping(seed=1):

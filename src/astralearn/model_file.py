@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from astralearn import __version__
+from astralearn.classifier.trees import is_tree, tree_from_state, tree_state
 
 FORMAT = 1
 MANIFEST = "model.json"
@@ -35,6 +36,11 @@ LARGEST_ARRAYS = 1 << 33
 # The classes that a file may name, and where each is defined.
 CLASSES = {
     "ASTraClassifier": "astralearn.classifier",
+    "Committee": "astralearn.classifier.committee",
+    "Evidence": "astralearn.classifier.evidence",
+    "Forest": "astralearn.classifier.trees",
+    "LeftOut": "astralearn.classifier.decision",
+    "Neighbours": "astralearn.classifier.neighbours",
     "ColumnTransformer": "sklearn.compose",
     "OneHotEncoder": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
@@ -166,16 +172,17 @@ def _to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
             tree = {"array": _kept(value, arrays)}
         case list():
             tree = [_to_tree(item, arrays, f"{place}[{i}]") for i, item in enumerate(value)]
-        case tuple():
-            tree = {"tuple": inner(list(value))}
-        case slice():
-            tree = {"slice": [value.start, value.stop, value.step]}
+        case tuple() | slice():
+            items = value if isinstance(value, tuple) else (value.start, value.stop, value.step)
+            tree = {type(value).__name__: inner(list(items))}
         case dict():
             tree = {"dict": inner([list(pair) for pair in value.items()])}
         case np.dtype() if not value.hasobject:
             tree = {"dtype": value.str}
         case type() if value in TYPES.values():
             tree = {"type": next(name for name, kind in TYPES.items() if kind is value)}
+        case _ if is_tree(value):
+            tree = {"tree": inner(tree_state(value))}
         case _:
             tree = _object_to_tree(value, arrays, place)
     return tree
@@ -239,6 +246,7 @@ _KINDS: dict[str, Any] = {
     "float": lambda content, _: float(content),
     "tuple": lambda content, arrays: tuple(_from_tree(content, arrays)),
     "slice": lambda content, _: slice(*content),
+    "tree": lambda content, arrays: tree_from_state(_from_tree(content, arrays)),
     "dict": lambda content, arrays: dict(_from_tree(content, arrays)),
     "type": lambda content, _: TYPES[content],
     "dtype": lambda content, _: np.dtype(content),

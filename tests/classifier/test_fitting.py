@@ -1,17 +1,16 @@
-import dataclasses
 import re
 import signal
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
-from astralearn.classifier import fitting, tuning
+from astralearn.classifier import fitting
 from astralearn.engine.stack import Trained
-from rare_problems import apart, overlapping, quick, rare
+from rare_problems import quick, rare
 
 
 @pytest.mark.parametrize(
@@ -36,133 +35,6 @@ def test_warm_start_goes_on():
     model.fit(X, y)
     assert model.n_iter_ == 80
     assert model.coefs_.tobytes() == through.coefs_.tobytes()
-
-
-def choosing(**options):
-    return quick(alpha="auto", epochs=200, **options)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"loss": "bce", "class_weight": "balanced"},
-        {"activation": "sigmoid"},
-        {"distance": False},
-    ],
-)
-def test_much_l2_is_for_classes_that_overlap(options):
-    for (X, y), alphas in ((overlapping(), {32, 128}), (rare(), {2})):
-        model = choosing(**options).fit(X, y)
-        assert model.alpha_ in alphas
-        given = quick(alpha=model.alpha_, epochs=200, **options).fit(X, y)
-        assert model.coefs_.tobytes() == given.coefs_.tobytes()
-
-
-def test_alpha_is_chosen_for_every_split_by_its_own_rows():
-    X, y = overlapping()
-    clear, _ = rare(features=8)
-    X, y = np.concatenate([X, clear[:6]]), np.r_[y, np.ones(6, int)]
-    splits = [(np.arange(600), []), (np.arange(20, 606), [])]
-    assert [model.alpha_ for model in choosing().fit_many(X, y, splits)] == [128, 2]
-    assert [choosing().fit(X[train], y[train]).alpha_ for train, _ in splits] == [128, 2]
-
-
-def test_alpha_is_chosen_alike_by_any_number_of_threads():
-    one, two = (choosing(n_jobs=n).fit(*overlapping()) for n in (1, 2))
-    assert one.coefs_.tobytes() == two.coefs_.tobytes()
-
-
-def test_alpha_with_lbfgs_and_with_a_single_positive():
-    assert choosing(solver="lbfgs").fit(*overlapping()).alpha_ == 128
-    assert choosing().fit(*rare(positives=1)).alpha_ == 2
-
-
-def test_warm_start_goes_on_with_the_alpha_that_was_chosen(monkeypatch):
-    X, y = overlapping()
-    through = quick(epochs=400, alpha=128.0).fit(X, y)
-    model = choosing(warm_start=True).fit(X, y)
-    monkeypatch.setattr(tuning, "trials", lambda *_: pytest.fail("alpha was chosen anew"))
-    assert model.fit(X, y).n_iter_ == 400
-    assert model.coefs_.tobytes() == through.coefs_.tobytes()
-
-
-def moving(**options):
-    return quick(**{"margin": "auto", "epochs": 200, **options})
-
-
-@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
-def test_where_the_classes_lie_apart_the_boundary_moves_into_the_gap(solver):
-    X, y = apart()
-    model, still = moving(solver=solver).fit(X, y), quick(epochs=200, solver=solver).fit(X, y)
-    assert model.alpha_ == 2
-    assert model.coefs_.tobytes() == still.coefs_.tobytes()
-    assert still.margin_ == 0
-    assert 0 < model.margin_ < still.decision_function(X[y == 1]).min()
-    np.testing.assert_allclose(
-        model.decision_function(X), still.decision_function(X) - model.margin_, rtol=1e-5, atol=1e-4
-    )
-    np.testing.assert_array_equal(model.predict(X), y)
-    both = moving(solver=solver, alpha="auto").fit(X, y)
-    assert both.alpha_ == tuning.ALPHA_WITH_ROOM
-    np.testing.assert_allclose(both.margin_, model.margin_, rtol=1e-3)
-
-
-def test_a_margin_may_be_given():
-    X, y = rare()
-    still = quick().fit(X, y)
-    for margin in (-1.5, 2.0):
-        moved = quick(margin=margin).fit(X, y)
-        assert moved.margin_ == margin
-        np.testing.assert_allclose(
-            moved.decision_function(X), still.decision_function(X) - margin, rtol=1e-5, atol=1e-4
-        )
-
-
-@pytest.mark.parametrize(
-    "options", [{"activation": "sigmoid"}, {"slope_limit": 0.0}, {"margin": 0.0}, {"margin": 1.0}]
-)
-def test_nothing_is_tried_where_nothing_is_to_be_chosen(options, monkeypatch):
-    monkeypatch.setattr(tuning, "trials", lambda *_: pytest.fail("rows were left out"))
-    assert moving(**options).fit(*apart()).margin_ == options.get("margin", 0.0)
-
-
-def test_there_is_no_margin_where_classes_overlap_or_neither_is_rare():
-    assert moving().fit(*overlapping()).margin_ == 0
-    assert moving().fit(*rare(positives=1)).margin_ == 0
-    X, y = apart(positives=300)
-    np.testing.assert_allclose(moving().fit(X, y).margin_, 0, atol=1e-4)
-
-
-def test_the_margin_is_chosen_for_every_split_by_its_own_rows():
-    X, y = apart()
-    far = np.flatnonzero(y)[:12]
-    near = np.where((y == 1)[:, None], X - 7, X)
-    X, y = np.concatenate([X, near[y == 1]]), np.r_[y, np.ones(20, int)]
-    negatives = np.flatnonzero(y == 0)
-    splits = [(np.r_[far, negatives], []), (np.r_[negatives, np.arange(600, 620)], [])]
-    margins = [model.margin_ for model in moving().fit_many(X, y, splits)]
-    assert margins[0] > 0 == margins[1]
-    np.testing.assert_allclose(
-        margins, [moving().fit(X[train], y[train]).margin_ for train, _ in splits], rtol=1e-3
-    )
-
-
-def test_warm_start_keeps_the_margin(monkeypatch):
-    X, y = apart()
-    model = moving(warm_start=True).fit(X, y)
-    margin = model.margin_
-    monkeypatch.setattr(tuning, "trials", lambda *_: pytest.fail("the margin was chosen anew"))
-    assert model.fit(X, y).margin_ == margin > 0
-
-
-def test_a_warm_start_takes_the_margin_that_was_chosen_where_there_is_a_slope():
-    X, y = apart()
-    model = moving(warm_start=True).fit(X, y)
-    chosen = model.margin_
-    assert model.set_params(activation="sigmoid").fit(X, y).margin_ == 0
-    assert model.set_params(activation="astra", margin=3.0).fit(X, y).margin_ == 3
-    assert model.set_params(margin="auto").fit(X, y).margin_ == chosen > 0
 
 
 def test_the_slope_stays_below_a_power_of_the_classes_ratio_whatever_mistakes_cost():
@@ -217,7 +89,7 @@ def test_selection_wants_validation_rows_of_both_classes():
     for label, name in ((0, "minority"), (1, "majority")):
         with pytest.raises(
             ValueError,
-            match=f"needs validation rows of both classes; found none of the {name}",
+            match=f'selection="fnr" needs validation rows of both classes; found none of the {name}',
         ):
             quick(selection="fnr").fit(X, y, validation=(X[y == label], y[y == label]))
     weight = np.where(y == 1, 0.0, 1.0)
@@ -230,41 +102,35 @@ def test_selection_wants_validation_rows_of_both_classes():
         assert model.history_["fnr"][0] > 0
 
 
-INTERRUPTED = """
-import sys, warnings
-import numpy as np
-from astralearn import ASTraClassifier
-rng = np.random.default_rng(0)
-y = np.arange(300) < 9
-X = rng.normal(size=(300, 3)) + 2 * y[:, None]
-options = {"margin": 0.0, "random_state": 0}
-ASTraClassifier(alpha="auto", epochs=10_000, **options).fit(X, y)  # compiles what is run below
-for alpha in (2.0, "auto"):
-    model = ASTraClassifier(alpha=alpha, epochs=10_000_000, **options)
-    print("ready", flush=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    shape, n_iter = model.predict(X).shape, model.n_iter_
-    print(caught[-1].message, shape, 0 < n_iter < 10_000_000, flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_a_fitted_classifier():
-    command = [sys.executable, "-c", INTERRUPTED]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for place in ("10000000", "the trials that choose alpha and margin"):
-            assert process.stdout.readline() == "ready\n"
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(2)
-            process.send_signal(signal.SIGINT)
-            assert re.fullmatch(
-                rf"fit was interrupted at epoch \d+ of {place}; the classifier is fitted .*"
-                r" \(300,\) True\n",
-                process.stdout.readline(),
-            )
-        assert process.wait(60) == 0
+@pytest.mark.parametrize("committee", [True, False])
+def test_ctrl_c_leaves_a_fitted_classifier(committee):
+    code = f"""
+        import warnings, numpy as np, sys
+        from astralearn import ASTraClassifier
+        rng = np.random.default_rng(0)
+        y = np.zeros(3000, int); y[:9] = 1
+        X = rng.normal(size=(3000, 3)) + 2 * y[:, None]
+        options = dict(committee={committee}, random_state=0)
+        model = ASTraClassifier(epochs=10_000_000, **options)
+        ASTraClassifier(epochs=10_000, **options).fit(X, y)  # compiles what the long fit runs
+        print("ready", flush=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        print(caught[0].message)
+        print(model.predict(X).shape, 0 < model.n_iter_ < 10_000_000)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    said = r"fit was interrupted at epoch \d+ of 10000000; the classifier is fitted"
+    assert re.search(said, out)
+    assert "(3000,) True" in out
 
 
 def test_ctrl_c_before_the_first_epoch_is_passed_on(monkeypatch):
@@ -290,22 +156,6 @@ def test_ctrl_c_before_the_first_epoch_is_passed_on(monkeypatch):
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
-def test_ctrl_c_among_the_trials_keeps_networks_of_one_alpha(monkeypatch):
-    X, y = rare()
-    seen, run = [], fitting.train
-
-    def stopped(stack, settings, **options):
-        seen.append(stack.alpha)
-        return dataclasses.replace(run(stack, settings, **options), interrupted=True)
-
-    monkeypatch.setattr(fitting, "train", stopped)
-    with pytest.warns(ConvergenceWarning, match="the trials that choose alpha and margin"):
-        model = quick(alpha="auto", n_estimators=8).fit(X, y)
-    assert len(model.coefs_) == len(model.slope_) == np.sum(seen[0] == 2) == 5
-    assert model.alpha_ == 2
-    assert np.isfinite(model.decision_function(X)).all()
-
-
 def test_networks_that_lbfgs_cannot_better_stay():
     X, y = rare(300)
     model = quick(
@@ -314,38 +164,10 @@ def test_networks_that_lbfgs_cannot_better_stay():
     assert len(model.coefs_) == len(model.slope_) == 8
 
 
-def test_a_message_about_processes_is_kept_from_users_of_threads(monkeypatch):
-    def effective(n_jobs):
-        warnings.warn(
-            "Loky-backed parallel loops cannot be called in a multiprocessing, setting n_jobs=1",
-            stacklevel=2,
-        )
-        return abs(n_jobs)
-
-    monkeypatch.setattr("joblib.effective_n_jobs", effective)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        quick(epochs=2).fit(*rare(60))
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "parent", "threads"),
-    [(None, None, 8), (-1, None, 8), (-2, None, 7), (-9, None, 1), (None, 1, 1), (3, 1, 3)],
-)
-def test_how_many_threads_there_are_is_found_without_touching_the_filters_of_warnings(
-    n_jobs, parent, threads, monkeypatch
-):
-    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
-    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            "warnings.catch_warnings",
-            lambda *_, **__: pytest.fail("other threads lose their filters"),
-        )
-        found = fitting.threads(n_jobs)
-    assert found == threads
-
-
-def test_no_threads_are_refused():
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        quick(n_jobs=0).fit(*rare(60))
+def test_progress_bar(capsys):
+    X, y = rare()
+    quick(verbose=1).fit(X, y)
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("epoch", "60/60", "loss", "FNR", "e-ratio", "τ"))
+    quick().fit(X, y)
+    assert capsys.readouterr().out == ""

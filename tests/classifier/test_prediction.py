@@ -6,7 +6,12 @@ import textwrap
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from scipy.special import expit
 
+from astralearn.classifier.prediction import mean_output
 from astralearn.core import rebalanced_logit
 from rare_problems import quick, rare
 
@@ -17,20 +22,44 @@ def fitted():
     return quick(epochs=300).fit(X, y), X, y
 
 
-def test_the_decision_is_the_mean_of_the_networks(fitted):
+def test_the_decision_is_the_logit_of_the_networks_mean_output(fitted):
     model, X, _ = fitted
-    logits = []
+    outputs = []
     for k in range(2):
         one = copy.deepcopy(model)
-        one.coefs_, one.slope_ = (
-            model.coefs_[k : k + 1],
-            np.ones(1),
-        )  # slope 1: g is the logit itself
-        logits.append(one.decision_function(X))
-    mean, b = np.mean(logits, axis=0), np.sqrt(model.slope_[0] * model.slope_[1])
+        one.coefs_, one.slope_ = model.coefs_[k : k + 1], model.slope_[k : k + 1]
+        outputs.append(expit(one.decision_function(X)))
     np.testing.assert_allclose(
-        model.decision_function(X), rebalanced_logit(mean, float(b)), rtol=1e-5
+        expit(model.decision_function(X)), np.mean(outputs, axis=0), rtol=1e-6
     )
+
+
+def test_each_network_s_output_is_astra(fitted):
+    model, X, _ = fitted
+    one = copy.deepcopy(model)
+    one.coefs_, one.slope_ = model.coefs_[:1], np.ones(1)  # slope 1: g is the logit itself
+    x = one.decision_function(X)
+    one.slope_ = model.slope_[:1]
+    b = float(model.slope_[0])
+    np.testing.assert_allclose(one.decision_function(X), rebalanced_logit(x, b), rtol=1e-5)
+
+
+def test_no_network_rules_the_others():
+    g = np.asarray([[-1e4, 1e4, -1e4], [0.0, 0.0, 0.0], [0.0, 0.0, 1e4]])
+    found = expit(mean_output(g))
+    np.testing.assert_allclose(found, [1 / 3, 2 / 3, 1 / 2], rtol=1e-12)
+    far = mean_output(np.asarray([[-1e4], [-1e4 + 2]]))
+    np.testing.assert_allclose(far, np.logaddexp(-1e4, -1e4 + 2) - np.log(2), rtol=1e-12)
+    np.testing.assert_array_equal(mean_output(g[:1].astype(np.float32)), g[0])
+
+
+@given(
+    npst.arrays(np.float64, (3, 4), elements=st.floats(-30, 30)),
+    st.permutations(range(3)),
+)
+def test_the_mean_output_is_that_of_probabilities(g, order):
+    np.testing.assert_allclose(expit(mean_output(g)), expit(g).mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(mean_output(g[list(order)]), mean_output(g), rtol=1e-9, atol=1e-9)
 
 
 def test_prediction_in_blocks_is_prediction_at_once(fitted, monkeypatch):

@@ -11,7 +11,7 @@ from astralearn.engine import epoch
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.stack import Settings, Stack
-from astralearn.engine.training import compiling, train
+from astralearn.engine.training import train
 from astralearn.engine.view import View
 
 FEATURES = 4
@@ -334,25 +334,19 @@ def test_progress_is_told_every_segment():
     assert all(0 <= p.fnr <= 1 and 0 < p.threshold <= 0.5 and p.epochs == 50 for p in told)
 
 
-def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
+def test_what_was_compiled_is_not_compiled_again(monkeypatch):
     traced, original = [], epoch.epoch
     monkeypatch.setattr(
         epoch, "epoch", lambda *arguments: traced.append(arguments) or original(*arguments)
     )
     s = stack(3, folds=[fold(171)], hidden=(5,))
-    with compiling(s, Settings(epochs=20)):
-        pass
-    ahead = len(traced)
-    assert ahead > 0
     train(s, Settings(epochs=20))
-    assert len(traced) == ahead
+    first = len(traced)
+    assert first > 0
+    train(s, Settings(epochs=20))
+    assert len(traced) == first
     train(dataclasses.replace(s, folds=[fold(700)]), Settings(epochs=20))
-    assert len(traced) > ahead  # other shapes are
-
-
-def test_what_fails_while_something_compiles_is_heard():
-    with pytest.raises(ZeroDivisionError), compiling(stack(2), Settings(epochs=20)):
-        _ = 1 / 0
+    assert len(traced) > first  # other shapes are
 
 
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])
@@ -383,8 +377,7 @@ def test_what_the_caller_has_set_in_jax_changes_nothing(name, value, solver):
     expected = train(s, settings)
     jax.config.update(f"jax_{name}", value)
     try:
-        with compiling(s, settings):
-            found = train(s, settings)
+        found = train(s, settings)
     finally:
         jax.config.update(f"jax_{name}", before)
     assert found.parameters.tobytes() == expected.parameters.tobytes()

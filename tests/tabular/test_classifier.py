@@ -15,7 +15,7 @@ from astralearn import ASTraClassifier, load
 from astralearn.tabular import TabularASTraClassifier
 
 ROWS = 2000
-QUICK = ASTraClassifier(epochs=60, n_estimators=2, random_state=0, alpha=2.0, margin=0.0)
+QUICK = ASTraClassifier(committee=False, epochs=60, n_estimators=2, random_state=0)
 
 
 def table(seed=0, rows=ROWS, positives=10):

@@ -1,10 +1,11 @@
-"""ASTraClassifier: scikit-learn's contract around the engine.
+"""ASTraClassifier: scikit-learn's contract around the committee.
 
-Fitted state is NumPy, and predicting needs nothing else.
+Fitted state is NumPy and scikit-learn's trees; predicting needs no JAX.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Iterable, Sequence
@@ -25,11 +26,21 @@ from sklearn.utils.validation import (
 )
 
 from astralearn.classifier import checks
+from astralearn.classifier.committee import Committee, Plan, convene, plan
+from astralearn.classifier.decision import (
+    AIMS,
+    Expectations,
+    check_decision,
+    cut_for,
+    expectations,
+    possible_worlds,
+    usual_mean,
+)
 from astralearn.classifier.labels import TwoClasses
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.prediction import Networks, prior_shift
 from astralearn.classifier.rows import Part, ViewOptions, make_fold, make_folds
-from astralearn.classifier.tuning import Choice
+from astralearn.classifier.threads import threads
 from astralearn.core import LOSSES, threshold
 from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.elementary import sigmoid
@@ -39,24 +50,30 @@ from astralearn.engine.stack import Settings
 from astralearn.engine.view import View
 
 if TYPE_CHECKING:
-    from astralearn.classifier.fitting import Earlier, Fitted, Recipe
+    from astralearn.classifier.fitting import Fitted, NetworkState, Recipe
+
+MOST_MISSED = 1 / 3  # of a fit's own positives, before it warns
+LEAST_STEEPNESS = 0.01  # so that scores keep their order where nothing was learned
 
 MOST_EPOCHS = 2**31 - 1  # They are counted in 32 bits.
 LARGEST = float(np.finfo(np.float32).max)  # What networks train in.
 
 
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier for a handful of positives: small networks under ASTra.
+    """A classifier for a handful of positives: a committee, and a cut for your aim.
 
-    A learnable asymmetric sigmoid ends each network, and the loss lies near the soft G-Mean. The
-    rarer class is the positive one, whatever the labels are; `minority_class_` says which. Rows
+    Small networks under ASTra, a learnable asymmetric sigmoid, extremely randomised trees and
+    neighbour distances each judge rows that they did not train on. Their scores become one order
+    of the rows, and what they say of left-out positives becomes a cut for your `decision`, with
+    `expectations_` of what it finds.
+
+    The rarer class is the positive one, whatever the labels are; `minority_class_` says which. Rows
     count, whatever they weigh, if it is not 0; of two classes with equal counts it is the one that
-    sorts last. `n_estimators` networks are trained at once from different starts; their logits and
-    the logarithms of their slopes are averaged.
+    sorts last.
 
-    The defaults are for practice (docs/defaults.md says why). `ASTraClassifier.paper()` has the
-    settings of the paper: one narrow network without L2, Adam at 0.001 for 10,000 epochs, the epoch
-    chosen by the soft false negative rate on validation rows.
+    `committee=False` trains networks alone. `ASTraClassifier.paper()` has the settings of the
+    paper: one narrow network without L2, Adam at 0.001 for 10,000 epochs, the epoch chosen by the
+    soft false negative rate on validation rows.
 
     Parameters
     ----------
@@ -99,15 +116,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     burn_in : int, optional
         Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None:
         a tenth of `epochs`.
-    alpha : float or "auto"
+    alpha : float
         L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free.
-        "auto": 2, or 32 or 128 where networks that were trained without some rows judge these
-        clearly better with it, or 0.1 where a new positive would be found for certain
-        (`astralearn.classifier.tuning`).
-    margin : float or "auto"
-        By how much the boundary moves towards the minority when training is done, in rebalanced
-        logits; 0, as in the paper, leaves it there. "auto": to the middle of the gap between the
-        classes, where rows left out show one; 0 elsewhere and without a slope.
     sam_radius : float
         Radius of sharpness-aware minimisation; 0 is off.
     sam_on : {"positives", "all"}
@@ -123,7 +133,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Rare rows often lie outside, in directions that a handful of them does not show. Left out
         with more than 1,000 features.
     n_estimators : int
-        Networks to train and average.
+        Networks to train; their outputs are averaged.
+    committee : bool
+        Whether trees and neighbours join the networks. Each network is then trained without a
+        fifth of the rows, and of a large majority with a share of it. False: every network on
+        every row, cut at logit 0, as in the paper.
+    decision : str or dict
+        What the cut is for. "g_mean": few positives missed; "mcc" or "f1": few false alarms as
+        well; {"cost": {label: cost}}: the least expected cost, where a mistake on a row of a label
+        costs so much; {"alerts": 0.01}: at most this share of rows flagged; {"recall": 0.9} or
+        {"precision": 0.5}: at least so much expected. `decide` changes it without a new fit.
     class_weight : dict or "balanced", optional
         With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in
         which such weights cancel: there a dict {label: cost of a mistake} weighs the rates (GMN
@@ -134,7 +153,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         process forked after a fit can predict, but `fit` refuses there, where JAX would wait for
         ever: spawn processes, as joblib does.
     random_state : int, RandomState or None
-        Seeds the initial weights and the validation split.
+        Seeds the initial weights, the trees, and what is held out.
     verbose : int
         1 shows a progress bar.
     warm_start : bool
@@ -147,8 +166,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
     minority_class_ : the label treated as positive.
     slope_, threshold_ : array (n_estimators,): what each network learned.
-    alpha_ : float, the L2 that they were trained with.
-    margin_ : float, by how much the boundary was moved.
+    expectations_ : recall, false alarms per 1,000, precision, G-Mean, MCC and F1 to expect on new
+        rows, each with its 90 % interval, at the cut and along all cuts.
+    cut_ : float, where rows begin to be flagged: e^−cut_ is about the false alarm rate.
+    committee_ : the trees, the neighbours, and each member's weight; None without a committee.
+    left_out_ : what members said of rows that they did not see, on which decisions rest.
     n_iter_ : int, epochs run.
     history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at
         about 200 of them: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope",
@@ -166,6 +188,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     >>> model = ASTraClassifier(random_state=0).fit(X, y)
     >>> int(model.predict(X)[:5].sum()), model.minority_class_
     (5, np.float64(1.0))
+    >>> bool(model.expectations_.recall.low < model.expectations_.recall.mean)
+    True
     """
 
     __module__ = "astralearn.classifier"  # where users, pickles and skops' trusted types find it
@@ -184,14 +208,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"last", "fnr", "g_mean", "mcc"})],
         "burn_in": [Interval(Integral, 0, MOST_EPOCHS, closed="both"), None],
-        "alpha": [Interval(Real, 0, LARGEST, closed="both"), StrOptions({"auto"})],
-        "margin": [Interval(Real, -1e6, 1e6, closed="both"), StrOptions({"auto"})],
+        "alpha": [Interval(Real, 0, LARGEST, closed="both")],
         "sam_radius": [Interval(Real, 0, LARGEST, closed="both")],
         "sam_on": [StrOptions({"positives", "all"})],
         "standardize": ["boolean"],
         "clip": [Interval(Real, 0, LARGEST, closed="right"), None],
         "distance": ["boolean"],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "committee": ["boolean"],
+        "decision": [StrOptions(set(AIMS)), dict],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -206,7 +231,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         *,
         hidden_layer_sizes: Sequence[int] | int | None = 16,
         solver: str = "adam",
-        epochs: int = 500,
+        epochs: int = 250,
         learning_rate: float = 0.02,
         tau_init: float = 0.25,
         slope_rate_min: float = 0.01,
@@ -215,14 +240,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.0,
         selection: str = "last",
         burn_in: int | None = None,
-        alpha: float | str = "auto",
-        margin: float | str = "auto",
+        alpha: float = 2.0,
         sam_radius: float = 0.0,
         sam_on: str = "positives",
         standardize: bool = True,
         clip: float | None = 5.0,
         distance: bool = True,
-        n_estimators: int = 4,
+        n_estimators: int = 10,
+        committee: bool = True,
+        decision: Any = "g_mean",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -243,13 +269,14 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.selection = selection
         self.burn_in = burn_in
         self.alpha = alpha
-        self.margin = margin
         self.sam_radius = sam_radius
         self.sam_on = sam_on
         self.standardize = standardize
         self.clip = clip
         self.distance = distance
         self.n_estimators = n_estimators
+        self.committee = committee
+        self.decision = decision
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -268,7 +295,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             "hidden_layer_sizes": None,
             "slope_limit": None,
             "alpha": 0.0,
-            "margin": 0.0,
+            "committee": False,
             "clip": None,
             "distance": False,
             "epochs": 10_000,
@@ -301,7 +328,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             settled = None if earlier is None else self.minority_class_
             rows, labels = self._checked(X, y, sample_weight, settled)
             if earlier is not None:
-                self._check_warm_start(len(earlier.states))
+                self._check_warm_start(len(earlier))
             seed = self._draw_seed()
             held_out = None if validation is None else self._checked_validation(validation)
             self._check_selection(held_out is not None)
@@ -314,18 +341,19 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 costs=self._costs(labels, rows.weight),
                 view=None if earlier is None else self._view(),
             )
-            (fitted,) = self._fit_folds([fold], [seed], earlier)
+            of_all = self._plan(fold, seed)
+            (fitted,) = self._fit_plans([of_all], earlier)
             if fitted.interrupted and fitted.n_iter == 0:
                 raise KeyboardInterrupt("nothing had been learned yet")
-            self._keep(fold, fitted)
-        if fitted.interrupted:
-            of = self.epochs if fitted.states else "the trials that choose alpha and margin"
+            was_interrupted = self._keep(of_all, fitted)
+        if was_interrupted:
             warnings.warn(
-                f"fit was interrupted at epoch {self.n_iter_} of {of}; the classifier is fitted "
-                "with what it had learned by then",
+                f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is "
+                "fitted with what it had learned by then",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self._warn_of_missed_positives(of_all.fold.train)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -386,15 +414,47 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             )
         options, fraction = self._view_options(), self.validation_fraction
         folds = make_folds(rows, parts, options, fraction=fraction)
-        fits = everything._fit_folds(folds, seeds)
+        plans = [self._plan(fold, seed) for fold, seed in zip(folds, seeds, strict=True)]
+        fits = everything._fit_plans(plans)
         if fits[0].interrupted:
             raise KeyboardInterrupt
-        for model, fold, fitted in zip(models, folds, fits, strict=True):
-            model._keep(fold, fitted)
+        for model, of_split, fitted in zip(models, plans, fits, strict=True):
+            if model._keep(of_split, fitted):
+                raise KeyboardInterrupt
         return models
 
+    def decide(self, decision: Any) -> Self:
+        """The same classifier with another cut; nothing is trained.
+
+        decision: as the parameter of that name.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self).set_params(decision=decision)
+        other._check_decision()
+        other._set_cut()
+        return other
+
+    @property
+    def expectations_(self) -> Expectations:
+        """What to expect on new rows at the current cut, with 90 % intervals.
+
+        The fewer training positives there are, the wider the intervals.
+        """
+        check_is_fitted(self)
+        if self.committee_ is None:
+            raise AttributeError("expectations_ needs rows left out: fit with committee=True")
+        positives = float(self.left_out_.weight.sum())
+        return expectations(possible_worlds(self.left_out_), self.cut_, positives=positives)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted classifier to one file without code; `astralearn.load` reads it."""
+        from astralearn.model_file import save
+
+        check_is_fitted(self)
+        save(self, path)
+
     def decision_function(self, X: Any) -> np.ndarray:
-        """The scores less `margin_`: above 0 predicts `classes_[1]`, (rows,).
+        """How far rows lie beyond the cut: above 0 predicts `classes_[1]`, (rows,).
 
         That is the minority unless it sorts first; exactly 0 is the minority's, whichever of the
         two that is.
@@ -403,7 +463,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return beyond if self._labels().positive else -beyond
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of each row: the minority class where its z is at least ½."""
+        """The label of each row: the minority class at the cut and beyond."""
         return self._labels().decided(self._beyond_the_cut(X) >= 0)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -415,9 +475,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self._labels().columns(minority=sigmoid(beyond, np), majority=sigmoid(-beyond, np))
 
     def predict_risk(self, X: Any) -> np.ndarray:
-        """The minority's probability at the training prior, (rows,): σ(score − c).
+        """The minority's probability at the training prior, (rows,), whatever the decision.
 
-        With the c for which its mean over the training rows is the minority's share of them.
+        Its mean over the training rows, each judged without having been seen, is the minority's
+        share of them.
         """
         return self.score_and_risk(X)[1]
 
@@ -426,23 +487,59 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
         Both, (rows,) each, for the price of one.
         """
-        scores = self._scores(X)
-        return scores - self.margin_, sigmoid(scores - self.prior_shift_, np)
+        logits = self._logits(X)
+        risk = sigmoid(logits - self.prior_shift_, np)
+        return logits - self._steepness * self.cut_, risk
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """What the networks say of each row, (rows,): the higher, the more the minority's."""
+    def _logits(self, X: Any) -> np.ndarray:
+        """The rows' scores as logits up to a constant, (rows,): higher for the minority."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return self._networks().scores(X)
+        if self.committee_ is None:
+            return self._networks().scores(X)
+        n_jobs = threads(self.n_jobs)
+        return self._steepness * self.committee_.scores(X, self._networks(), n_jobs=n_jobs)
 
     def _beyond_the_cut(self, X: Any) -> np.ndarray:
         """How far each score lies on the minority's side of the decision."""
-        return self._scores(X) - self.margin_
+        return self._logits(X) - self._steepness * self.cut_
+
+    def _set_cut(self) -> None:
+        if self.committee_ is None:
+            self.cut_ = 0.0
+            return
+        labels = self._labels()
+        worlds = possible_worlds(self.left_out_)
+        self.cut_ = cut_for(
+            self.decision, worlds, positive=labels.minority, negative=labels.majority
+        )
+
+    def _check_decision(self) -> None:
+        check_decision(self.decision, self.classes_.tolist())
+        if not self.committee and self.decision != AIMS[0]:
+            raise ValueError(
+                "decision needs rows left out: use committee=True; networks alone are cut at "
+                "logit 0, as in the paper"
+            )
+
+    def _warn_of_missed_positives(self, rows: Rows) -> None:
+        """A fit that cares for recall and misses many of its own positives has failed."""
+        if self.decision != AIMS[0]:
+            return
+        weight = rows.weight[rows.positive]
+        missed = float(weight[self._beyond_the_cut(rows.X[rows.positive]) < 0].sum())
+        if missed > weight.sum() * MOST_MISSED:
+            warnings.warn(
+                f"{missed:g} of the {weight.sum():g} training rows of {self.minority_class_!r} are "
+                "not recognised; `expectations_` says what to expect of new ones",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _labels(self) -> TwoClasses:
         check_is_fitted(self)
@@ -478,6 +575,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if not self.standardize:
             checks.warn_of_far_features(X)
         self._check_combinations()
+        self._check_decision()
         return Rows(X, y == self.minority_class_, weight), y
 
     def _check_combinations(self) -> None:
@@ -553,12 +651,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             return 0.5
         return checks.positive_share(self.class_weight, self._labels())
 
-    def _earlier(self) -> Earlier | None:
-        """What a warm start goes on from; None where there is nothing."""
-        from astralearn.classifier.fitting import Earlier
-
-        states = getattr(self, "_state", None)
-        return Earlier(states, Choice(*self._chosen)) if states else None
+    def _earlier(self) -> list[NetworkState] | None:
+        """Where the networks of a warm start go on from; None where there are none."""
+        return getattr(self, "_state", None)
 
     def _check_warm_start(self, n_networks: int) -> None:
         """Whether the last fit's networks are what is asked for now."""
@@ -608,14 +703,30 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             settings=settings, architecture=self._architecture(n_inputs), **_of(Recipe, given)
         )
 
-    def _fit_folds(
-        self, folds: list[Fold], seeds: list[int], earlier: Earlier | None = None
+    def _plan(self, fold: Fold, seed: int) -> Plan:
+        return plan(fold, self.n_estimators, seed, committee=self.committee)
+
+    def _fit_plans(
+        self, plans: list[Plan], earlier: list[NetworkState] | None = None
     ) -> list[Fitted]:
-        from astralearn.classifier.fitting import fit_networks
+        """All networks of all plans, trained as one stack."""
+        from astralearn.classifier.fitting import fit_networks, fitted
 
-        return fit_networks(folds, seeds, self._recipe(folds[0].view.n_inputs), earlier)
+        n, recipe = self.n_estimators, self._recipe(plans[0].fold.view.n_inputs)
+        folds: list[Fold] = []
+        fold_of: list[int] = []
+        for of_plan in plans:
+            fold_of += [len(folds) + number for number in of_plan.fold_of]
+            folds += of_plan.folds
+        seeds = [[of_plan.seed, k] for of_plan in plans for k in range(n)]
+        trained = fit_networks(folds, fold_of, seeds, recipe, earlier)
+        return [
+            fitted(trained.take(slice(i * n, (i + 1) * n)), recipe, of_plan.fold)
+            for i, of_plan in enumerate(plans)
+        ]
 
-    def _keep(self, fold: Fold, fitted: Fitted) -> None:
+    def _keep(self, of_plan: Plan, fitted: Fitted) -> bool:
+        """Set the fitted attributes; return whether Ctrl-C cut the fit short."""
         networks = fitted.networks
         if not np.isfinite(networks.parameters).all():
             raise ValueError(
@@ -627,14 +738,41 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.hidden_layer_sizes_ = networks.architecture.hidden
         self.threshold_ = np.asarray(threshold(self.slope_, xp=np))
         self.mean_, self.scale_, self.centre_, self.root_, self.limit_ = networks.view
-        self.alpha_, self.margin_ = fitted.settled
         self.n_iter_, self.history_ = fitted.n_iter, fitted.history
-        rows = fold.train
-        prior = float(np.average(rows.positive, weights=rows.weight))
-        self.prior_shift_ = prior_shift(networks.scores(rows.X), rows.weight, prior)
-        # What a warm start asks for; plain tuples, as skops knows them.
-        self._asked, self._chosen = tuple(self._view_options()), tuple(fitted.chosen)
-        self._state = fitted.states
+        # What a warm start asks for; a plain tuple, as skops knows it.
+        self._asked, self._state = tuple(self._view_options()), fitted.states
+        self.committee_: Committee | None = None
+        interrupted = fitted.interrupted
+        if self.committee:
+            try:
+                self._convene(of_plan, fitted)
+            except KeyboardInterrupt:
+                interrupted = True
+                self._convene(of_plan, fitted, networks_only=True)
+        else:
+            rows = of_plan.fold.train
+            self._steepness = 1.0
+            self.prior_shift_ = prior_shift(networks.scores(rows.X), rows.weight, of_plan.prior)
+        self._set_cut()
+        return interrupted
+
+    def _convene(self, of_plan: Plan, fitted: Fitted, *, networks_only: bool = False) -> None:
+        """Bring trees and neighbours to the networks."""
+        rows = of_plan.fold.train
+        self.committee_, self.left_out_, v = convene(
+            of_plan,
+            fitted.networks,
+            fitted.kept,
+            n_jobs=threads(self.n_jobs),
+            networks_only=networks_only or fitted.interrupted,
+        )
+        mean = usual_mean(self.left_out_.positives, self.left_out_.weight)
+        # The log-likelihood ratio of exponential evidence with this mean, up to a constant.
+        self._steepness = max(LEAST_STEEPNESS, 1.0 - 1.0 / mean)
+        known = np.isfinite(v)
+        self.prior_shift_ = prior_shift(
+            self._steepness * v[known], rows.weight[known], of_plan.prior
+        )
 
 
 def _of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From folds to networks: trials choose alpha and margin, then all are trained as one stack.
+"""From folds to networks, all trained as one stack.
 
 It imports JAX, so the estimator imports it when a fit starts.
 """
@@ -6,115 +6,90 @@ It imports JAX, so the estimator imports it when a fit starts.
 from __future__ import annotations
 
 import math
-import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import joblib
 import numpy as np
 
-from astralearn.classifier import tuning
-from astralearn.classifier.prediction import Networks, mean_slope
+from astralearn.classifier.prediction import Networks
 from astralearn.classifier.progress import bar
-from astralearn.classifier.tuning import UNTRIED, Choice
-from astralearn.core.curve import rebalanced_logit, starting_slope
+from astralearn.classifier.threads import threads
+from astralearn.core.curve import starting_slope
 from astralearn.core.elementary import TINY
-from astralearn.engine.network import Architecture, initialise, predict_logits
-from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.network import Architecture, initialise
+from astralearn.engine.rows import Fold
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
-from astralearn.engine.training import compiling, train
-from astralearn.engine.view import View
+from astralearn.engine.training import train
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make the networks of every fold: the classifier's parameters of these names.
-
-    alpha, margin: "auto" where rows left out are to say.
-    """
+    """How to make the networks of every fold: the classifier's parameters of these names."""
 
     settings: Settings
     architecture: Architecture
-    n_estimators: int
     tau_init: float
     slope_limit: float | None
-    alpha: float | str
-    margin: float | str
+    alpha: float
     n_jobs: int | None
     verbose: int
 
-    @property
-    def has_slope(self) -> bool:
-        return self.settings.astra and self.slope_limit != 0
 
-    @property
-    def leaves_a_choice(self) -> bool:
-        return self.alpha == "auto" or (self.margin == "auto" and self.has_slope)
-
-    def settled(self, choice: Choice) -> Choice:
-        """The choice, but for what is given."""
-        alpha = choice.alpha if self.alpha == "auto" else float(self.alpha)
-        if self.margin != "auto":
-            return Choice(alpha, float(self.margin))
-        return Choice(alpha, choice.margin if self.has_slope else 0.0)
-
-
-class Earlier(NamedTuple):
-    """What a warm start goes on from: each network's state, and what was chosen then."""
-
-    states: Sequence[dict[str, np.ndarray]]
-    chosen: Choice
+NetworkState = dict[str, np.ndarray]
 
 
 class Fitted(NamedTuple):
-    """One fold's networks.
+    """Some networks.
 
     n_iter: epochs run.
     history: the mean of theirs.
-    states: where each stands; None after Ctrl-C among the trials, whose networks these are.
-    chosen: what a fit that goes on takes, whatever is given then.
-    settled: what holds now.
+    states: where each stands.
+    kept: which of the networks that were asked for these are.
     """
 
     networks: Networks
     n_iter: int
     history: History
-    states: list[dict[str, np.ndarray]] | None
-    chosen: Choice
-    settled: Choice
+    states: list[NetworkState]
+    kept: np.ndarray
     interrupted: bool
 
 
 def fit_networks(
-    folds: Sequence[Fold], seeds: Sequence[int], recipe: Recipe, earlier: Earlier | None = None
-) -> list[Fitted]:
-    """The networks of each fold; after Ctrl-C among the trials, one fold's: the trials' own.
+    folds: Sequence[Fold],
+    fold_of: Sequence[int],
+    seeds: Sequence[Sequence[int]],
+    recipe: Recipe,
+    earlier: Sequence[NetworkState] | None = None,
+) -> Trained:
+    """Train the networks, the k-th on fold `fold_of[k]` from weights drawn by `seeds[k]`.
 
-    earlier: where the networks of a single fold go on from.
+    earlier: where each goes on from.
     """
-    n = recipe.n_estimators
     if recipe.settings.selection != "last":
         _check_both_classes(folds, recipe.settings.selection)
-    fold_of = [i for i in range(len(folds)) for _ in range(n)]
-    stack = _stack(folds, fold_of, [[seed, k] for seed in seeds for k in range(n)], recipe)
-    chosen = [UNTRIED for _ in folds]
+    stack = _stack(folds, list(fold_of), seeds, recipe)
     if earlier is not None:
-        stack = replace(stack, states=[_resumed(state) for state in earlier.states])
-        chosen = [earlier.chosen]
-    elif recipe.leaves_a_choice:
-        with compiling(stack, recipe.settings):
-            for i, (fold, seed) in enumerate(zip(folds, seeds, strict=True)):
-                found = _choose(fold, seed, recipe)
-                if isinstance(found, Trained):
-                    return [_fitted(found, fold, None, recipe)]
-                chosen[i] = found
-    alphas = np.repeat([recipe.settled(choice).alpha for choice in chosen], n)
-    trained = _run(replace(stack, alpha=alphas), recipe.settings, recipe)
-    return [
-        _fitted(trained.take(slice(i * n, (i + 1) * n)), fold, choice, recipe)
-        for i, (fold, choice) in enumerate(zip(folds, chosen, strict=True))
-    ]
+        stack = replace(stack, states=[_resumed(state) for state in earlier])
+    with bar(recipe.verbose, recipe.settings.epochs, "epoch") as progress:
+        return train(stack, recipe.settings, n_jobs=threads(recipe.n_jobs), progress=progress)
+
+
+def fitted(trained: Trained, recipe: Recipe, fold: Fold) -> Fitted:
+    """What became of networks that share a view."""
+    # After Ctrl-C, networks that had not begun are left out; without it, those that L-BFGS could
+    # not better stay as they began.
+    kept = (trained.n_epochs > 0) | (not trained.interrupted)
+    slope = trained.slope if recipe.settings.astra else np.ones(len(kept), np.float32)
+    return Fitted(
+        networks=Networks(recipe.architecture, trained.parameters[kept], slope[kept], fold.view),
+        n_iter=int(trained.n_epochs.max()),
+        history=_mean([history for history in trained.history if history]),
+        states=[state._asdict() for state in trained.states],
+        kept=np.flatnonzero(kept),
+        interrupted=trained.interrupted,
+    )
 
 
 def _check_both_classes(folds: Sequence[Fold], selection: str) -> None:
@@ -137,9 +112,8 @@ def _resumed(state: dict[str, np.ndarray]) -> State:
 
 
 def _stack(
-    folds: Sequence[Fold], fold_of: list[int], seeds: list[list[int]], recipe: Recipe
+    folds: Sequence[Fold], fold_of: list[int], seeds: Sequence[Sequence[int]], recipe: Recipe
 ) -> Stack:
-    """Networks on folds: the k-th on fold `fold_of[k]`, from weights drawn by `seeds[k]`."""
     architecture = recipe.architecture
     starts = [initialise(architecture, np.random.default_rng(seed)) for seed in seeds]
     limits = np.asarray([_slope_max(fold, recipe.slope_limit) for fold in folds])
@@ -149,6 +123,7 @@ def _stack(
         fold_of=fold_of,
         parameters=np.stack(starts),
         slope=np.full(len(fold_of), starting_slope(recipe.tau_init)),
+        alpha=np.full(len(fold_of), recipe.alpha),
         slope_max=limits[fold_of],
     )
 
@@ -160,80 +135,6 @@ def _slope_max(fold: Fold, limit: float | None) -> float:
     rows = fold.train
     negatives, positives = (rows.weight[rows.positive == label].sum() for label in (False, True))
     return float(max(negatives / max(positives, TINY), 1.0) ** limit)
-
-
-def _choose(fold: Fold, seed: int, recipe: Recipe) -> Choice | Trained:
-    """What rows left out ask for; after Ctrl-C, the networks that were to judge them.
-
-    Those under the first alpha.
-    """
-    alphas = tuning.ALPHAS if recipe.alpha == "auto" else (float(recipe.alpha),)
-    trials = tuning.trials(fold, seed)
-    n = len(trials)
-    if n == 0:
-        return UNTRIED
-    seen = [replace(trial, held_out=None) for trial in trials]
-    seeds = [[seed, k, 0] for k in range(n)]
-    stack = _stack(seen, [*range(n)] * len(alphas), seeds * len(alphas), recipe)
-    epochs = max(1, recipe.settings.epochs // 2)
-    settings = replace(recipe.settings, epochs=epochs, selection="last")
-    trained = _run(replace(stack, alpha=np.repeat(alphas, n)), settings, recipe, "trials")
-    if trained.interrupted:
-        return trained.take(slice(min(n, recipe.n_estimators)))
-    left_out = [trial.held_out for trial in trials if trial.held_out is not None]
-    judged, slopes = [], []
-    for start in range(0, n * len(alphas), n):
-        under = trained.take(slice(start, start + n))
-        judged.append(_judged(left_out, under, fold.view, recipe))
-        slopes.append(mean_slope(under.slope) if recipe.has_slope else 1.0)
-    positive = np.concatenate([rows.positive for rows in left_out])
-    weight = np.concatenate([rows.weight for rows in left_out])
-    return tuning.choice(alphas, judged, slopes, positive, weight)
-
-
-def _judged(left_out: list[Rows], trained: Trained, view: View, recipe: Recipe) -> np.ndarray:
-    """g of each network for the rows that it was trained without, one after the other."""
-    found = []
-    for k, rows in enumerate(left_out):
-        x = predict_logits(trained.parameters[k : k + 1], recipe.architecture, rows.X, view)[0]
-        b = trained.slope[k].astype(x.dtype)
-        found.append(rebalanced_logit(x, b, xp=np) if recipe.settings.astra else x)
-    return np.concatenate(found)
-
-
-def _run(stack: Stack, settings: Settings, recipe: Recipe, label: str = "epoch") -> Trained:
-    with bar(recipe.verbose, settings.epochs, label) as progress:
-        return train(stack, settings, n_jobs=threads(recipe.n_jobs), progress=progress)
-
-
-def threads(n_jobs: int | None) -> int:
-    """How many threads n_jobs means here.
-
-    joblib's own answer is about processes, and warns where there may be none.
-    """
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; None or -1 takes all cores")
-    if n_jobs is None:
-        n_jobs = -1 if multiprocessing.parent_process() is None else 1
-    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
-
-
-def _fitted(trained: Trained, fold: Fold, choice: Choice | None, recipe: Recipe) -> Fitted:
-    """choice: None where the networks are of trials."""
-    # After Ctrl-C, networks that had not begun are left out; without it, those that L-BFGS could
-    # not better stay as they began.
-    kept = (trained.n_epochs > 0) | (not trained.interrupted)
-    slope = trained.slope if recipe.settings.astra else np.ones(len(kept), np.float32)
-    chosen = choice or UNTRIED
-    return Fitted(
-        networks=Networks(recipe.architecture, trained.parameters[kept], slope[kept], fold.view),
-        n_iter=int(trained.n_epochs.max()),
-        history=_mean([history for history in trained.history if history]),
-        states=None if choice is None else [state._asdict() for state in trained.states],
-        chosen=chosen,
-        settled=recipe.settled(chosen),
-        interrupted=trained.interrupted,
-    )
 
 
 def _mean(histories: list[History]) -> History:

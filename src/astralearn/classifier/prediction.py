@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
 from astralearn.core.curve import rebalanced_logit
 from astralearn.core.elementary import TINY, sigmoid
@@ -27,25 +28,37 @@ class Networks:
     slope: np.ndarray
     view: View
 
+    def take(self, members: np.ndarray) -> Networks:
+        """Some of the networks."""
+        return replace(self, parameters=self.parameters[members], slope=self.slope[members])
+
+    def each(self, X: np.ndarray) -> np.ndarray:
+        """g of every network for every row, (K, rows): above 0 for the minority."""
+        x = predict_logits(self.parameters, self.architecture, X, self.view)
+        return np.asarray(rebalanced_logit(x, self.slope.astype(x.dtype)[:, None], xp=np))
+
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """g at the networks' mean logit and mean slope, (rows,): higher for the minority."""
-        b = np.asarray(mean_slope(self.slope), X.dtype)
-        g = np.empty(len(X), X.dtype)
+        """The logit of the networks' mean output, (rows,), float64."""
         # The warp's temporaries, for all rows at once, would outweigh the rows.
-        for start in range(0, len(X), BLOCK):
-            block = slice(start, start + BLOCK)
-            x = predict_logits(self.parameters, self.architecture, X[block], self.view)
-            g[block] = rebalanced_logit(x.mean(axis=0), b, xp=np)
-        return g
+        starts = range(0, len(X), BLOCK)
+        return np.concatenate([mean_output(self.each(X[i : i + BLOCK])) for i in starts])
 
 
-def mean_slope(slopes: np.ndarray) -> float:
-    """Their geometric mean.
+def mean_output(g: np.ndarray) -> np.ndarray:
+    """The logit of the mean of σ(g) over networks, (rows,), float64.
 
-    >>> mean_slope(np.asarray([1.0, 4.0]))
-    2.0
+    A mean of outputs is ruled by no member, however large its logits are.
+
+    g: (K, rows).
+
+    >>> mean_output(np.asarray([[-900.0, 1.0], [0.0, 1.0]])).round(3).tolist()
+    [-1.099, 1.0]
     """
-    return float(np.exp(np.mean(np.log(slopes))))
+    g = g.astype(np.float64)
+    if len(g) == 1:
+        return np.asarray(g[0])
+    yes, no = -np.logaddexp(0.0, -g), -np.logaddexp(0.0, g)
+    return np.asarray(logsumexp(yes, axis=0) - logsumexp(no, axis=0))
 
 
 def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:

@@ -119,28 +119,6 @@ class _Control:
             )
 
 
-@contextlib.contextmanager
-def compiling(stack: Stack, settings: Settings) -> Iterator[None]:
-    """Compiles what `train` will run for this stack while something else goes on.
-
-    Done when the block is. Large data, beside whose training compiling is nothing, are not packed
-    for it.
-    """
-    if settings.solver == "lbfgs" or stack.data_bytes > LARGE:
-        yield
-        return
-
-    def compile_loop() -> None:
-        with _own_settings(stack.dtype):
-            group = _Group.of(stack, settings, 0, stack.groups()[0], CHUNK_NUMBERS)
-            _begin(stack, settings, group)
-
-    with ThreadPoolExecutor(1) as pool:
-        compiled = pool.submit(compile_loop)
-        yield
-        compiled.result()
-
-
 def train(
     stack: Stack,
     settings: Settings,
@@ -297,4 +275,4 @@ def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Grou
     return _Ended(state, history)
 
 
-__all__ = ["Progress", "Settings", "Stack", "State", "Trained", "compiling", "train"]
+__all__ = ["Progress", "Settings", "Stack", "State", "Trained", "train"]

@@ -42,6 +42,19 @@ class View(NamedTuple):
         distance = _within(FAR, (self.distance(u) - self.mean[-1]) / self.scale[-1])
         return np.concatenate([u.T, distance[None]]).astype(X.dtype)
 
+    def features(self, X: np.ndarray) -> np.ndarray:
+        """The scaled features, (rows, features), float32: beyond ±limit they grow as a logarithm.
+
+        So no two values look alike, and no outlier is far from all other rows.
+        """
+        with np.errstate(over="ignore"):
+            u = (X - self._features(self.mean)) / self._features(self.scale)
+        far = np.abs(u)
+        beyond = np.log1p(np.maximum(np.minimum(far, FAR) - self.limit, 0.0))
+        return np.sign(u).astype(np.float32) * (np.minimum(far, self.limit) + beyond).astype(
+            np.float32
+        )
+
     def distance(self, u: np.ndarray) -> np.ndarray:
         """The Mahalanobis distance of scaled rows from the majority, (rows,).
 

@@ -1,0 +1,218 @@
+"""Three kinds of learners that order rows together: networks, trees and neighbours. NumPy alone.
+
+Each scores the rows that it learned from without having seen them. Its scores become evidence
+(`evidence`), the unit that all share, and the committee adds
+
+    Σ (1 − 1/M)³ · evidence,
+
+M the mean evidence of the left-out positives, drawn towards what it usually is: a member that
+tells nothing has M = 1 and no say. The sum's own evidence v is the committee's score, so that
+e^{−v} is the false alarm rate of a cut at v.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from astralearn.classifier.decision import LeftOut, left_out, usual_mean
+from astralearn.classifier.evidence import TAIL, Evidence, evidence_of
+from astralearn.classifier.neighbours import Neighbours, take_neighbours
+from astralearn.classifier.prediction import Networks, mean_output
+from astralearn.classifier.trees import Forest, grow_forest
+from astralearn.engine.network import BLOCK
+from astralearn.engine.rows import Fold, Rows
+
+POOL = 100_000  # rows of a class that the committee looks at
+PARTS = 5  # into which rows are dealt: each network is trained without one of them
+MOST_NEGATIVES = 2_000  # of a network, or this many times its positives:
+NEGATIVES_PER_POSITIVE = 4
+POWER = 3.0
+TAIL_OF_SUM = 0.05  # A decision rests on it: a steadier tail than the members'.
+LEAST_SHARE = 0.1  # of 1 − 1/M, so that a committee in which nobody knows anything still has a say
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the networks of one fit train on, and what is left out for them to judge.
+
+    fold: the rows that the fit looks at.
+    prior: the positives' share of all rows, by weight.
+    seed: of all that is drawn at random.
+    folds: what networks train on.
+    fold_of: the number of each network's fold among these.
+    part: (rows,), the part that each row is dealt to, or −1.
+    without: the part that each network is trained without, or −1.
+    """
+
+    fold: Fold
+    prior: float
+    seed: int
+    folds: list[Fold]
+    fold_of: list[int]
+    part: np.ndarray
+    without: list[int]
+
+
+def plan(fold: Fold, n_networks: int, seed: int, *, committee: bool) -> Plan:
+    """Plan a fit: every network on every row, or each without a part of them."""
+    rows = fold.train
+    prior = float(np.average(rows.positive, weights=rows.weight))
+    if not committee:
+        nowhere = np.full(len(rows.positive), -1)
+        return Plan(fold, prior, seed, [fold], [0] * n_networks, nowhere, without=[-1] * n_networks)
+    pool = pool_of(fold, seed)
+    part = parts_of(pool.train, n_networks, seed)
+    n_parts = int(part.max()) + 1
+    without = [k % n_parts if n_parts else -1 for k in range(n_networks)]
+    folds = [_without(pool, part, missing, [seed, k]) for k, missing in enumerate(without)]
+    return Plan(pool, prior, seed, folds, list(range(n_networks)), part, without)
+
+
+def pool_of(fold: Fold, seed: int) -> Fold:
+    """The fold, with at most POOL rows of each class that have weight, drawn at random."""
+    rng = np.random.default_rng([seed, POOL])
+    classes = [fold.train.of_class(positive) for positive in (False, True)]
+    chosen = np.sort(np.concatenate([_some(rows, POOL, rng) for rows in classes]))
+    return replace(fold, train=fold.train.take(chosen))
+
+
+def parts_of(rows: Rows, n_networks: int, seed: int) -> np.ndarray:
+    """The part that each row is dealt to, (rows,): of either class alike many to each.
+
+    There are PARTS, or as many as there are networks or rows of the rarer class; where that is
+    one, every row is dealt to part −1, which no network is trained without.
+    """
+    rng = np.random.default_rng([seed, PARTS])
+    classes = [rows.of_class(positive) for positive in (False, True)]
+    n = min(PARTS, n_networks, *(len(members) for members in classes))
+    part = np.full(len(rows.positive), -1)
+    if n > 1:
+        for members in classes:
+            part[rng.permutation(members)] = np.arange(len(members)) % n
+    return part
+
+
+def _without(fold: Fold, part: np.ndarray, missing: int, seed: list[int]) -> Fold:
+    """The fold less one part, and of many negatives some."""
+    rng = np.random.default_rng([*seed, MOST_NEGATIVES])
+    seen = (part != missing) | (missing < 0)
+    positives = np.flatnonzero(seen & fold.train.positive)
+    negatives = np.flatnonzero(seen & ~fold.train.positive)
+    most = max(MOST_NEGATIVES, NEGATIVES_PER_POSITIVE * len(positives))
+    rows = np.sort(np.concatenate([positives, _some(negatives, most, rng)]))
+    return replace(fold, train=fold.train.take(rows))
+
+
+def _some(rows: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= most else rng.choice(rows, most, replace=False)
+
+
+@dataclass(frozen=True)
+class Committee:
+    """Learners beside the networks, and how all of their scores become one.
+
+    forest, neighbours: None where a fit was interrupted before them.
+    evidence: of each member's scores, by its name.
+    weight: of each member, by its name.
+    of_sum: the evidence of the weighted sum.
+    """
+
+    forest: Forest | None
+    neighbours: Neighbours | None
+    evidence: dict[str, Evidence]
+    weight: dict[str, float]
+    of_sum: Evidence
+
+    def scores(self, X: np.ndarray, networks: Networks, *, n_jobs: int) -> np.ndarray:
+        """v of each row, (rows,), float64: the higher, the more the minority's."""
+        starts = range(0, len(X), BLOCK)
+
+        def of_block(start: int) -> np.ndarray:
+            return self._of_block(X[start : start + BLOCK], networks)
+
+        if n_jobs == 1 or len(starts) == 1:
+            return np.concatenate([of_block(start) for start in starts])
+        with ThreadPoolExecutor(n_jobs) as pool:
+            return np.concatenate(list(pool.map(of_block, starts)))
+
+    def _of_block(self, X: np.ndarray, networks: Networks) -> np.ndarray:
+        u = networks.view.features(X)
+        scores = {"networks": mean_output(networks.each(X))}
+        if self.forest is not None:
+            scores["trees"] = self.forest.score(u)
+        if self.neighbours is not None:
+            scores["neighbours"] = self.neighbours.score(u)
+        return self.of_sum(_weighted_sum(scores, self.evidence, self.weight))
+
+
+def convene(
+    of_plan: Plan, networks: Networks, kept: np.ndarray, *, n_jobs: int, networks_only: bool
+) -> tuple[Committee, LeftOut, np.ndarray]:
+    """Bring the members together.
+
+    kept: which of the plan's networks these are.
+    Returns the committee, what a decision rests on, and the rows' left-out scores v, NaN where not
+    every member left a row out.
+    """
+    rows = of_plan.fold.train
+    without = np.asarray(of_plan.without)[kept]
+    scores = {"networks": _left_out_scores(rows, of_plan.part, networks, without)}
+    forest = neighbours = None
+    if not networks_only:
+        u, seed = networks.view.features(rows.X), of_plan.seed
+        forest, scores["trees"] = grow_forest(
+            u, rows.positive, rows.weight, seed=seed, n_jobs=n_jobs
+        )
+        neighbours, scores["neighbours"] = take_neighbours(u, rows.positive, rows.weight, seed=seed)
+    evidence = {name: _evidence(of_member, rows) for name, of_member in scores.items()}
+    weight = {name: _say(evidence[name](scores[name]), rows) for name in scores}
+    total = _weighted_sum(scores, evidence, weight)
+    of_sum = _evidence(total, rows, tail=TAIL_OF_SUM)
+    v = of_sum(total)
+    known = np.isfinite(v)
+    majority, positives = known & ~rows.positive, known & rows.positive
+    judged = left_out(
+        positives=v[positives],
+        positive_weight=rows.weight[positives],
+        majority=v[majority],
+        majority_weight=rows.weight[majority],
+        prior=of_plan.prior,
+    )
+    return Committee(forest, neighbours, evidence, weight, of_sum), judged, v
+
+
+def _left_out_scores(
+    rows: Rows, part: np.ndarray, networks: Networks, without: np.ndarray
+) -> np.ndarray:
+    """What networks say of the rows that they did not train on; NaN where there are none."""
+    left = np.full(len(part), np.nan)
+    for number in np.unique(without):
+        judged = part == number
+        if number < 0:  # These have trained on every positive, and on few of the many others.
+            judged = ~rows.positive
+        judges = np.flatnonzero(without == number)
+        left[judged] = networks.take(judges).scores(rows.X[judged])
+    return left
+
+
+def _evidence(scores: np.ndarray, rows: Rows, tail: float = TAIL) -> Evidence:
+    known = np.isfinite(scores)
+    majority = known & ~rows.positive
+    highest = float(scores[known].max())
+    return evidence_of(scores[majority], rows.weight[majority], highest=highest, tail=tail)
+
+
+def _say(evidence: np.ndarray, rows: Rows) -> float:
+    """A member's weight: (1 − 1/M)³."""
+    known = np.isfinite(evidence) & rows.positive
+    mean = usual_mean(evidence[known], rows.weight[known])
+    return float(max(LEAST_SHARE, 1.0 - 1.0 / mean) ** POWER)
+
+
+def _weighted_sum(
+    scores: dict[str, np.ndarray], evidence: dict[str, Evidence], weight: dict[str, float]
+) -> np.ndarray:
+    return np.sum([weight[name] * evidence[name](scores[name]) for name in scores], axis=0)

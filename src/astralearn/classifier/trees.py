@@ -1,0 +1,138 @@
+"""Extremely randomised trees on balanced bootstraps, each judging the rows that it did not see.
+
+A tree draws as many positives as there are and a share of the majority, with replacement, both
+classes at equal weight. Its leaves vote with the positives' share of their weight, drawn towards ½
+by one majority row's worth of each class: a leaf of many rows says more than a leaf of one.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+TREES = 200
+MOST_ROWS = 2_000  # of a class in one tree
+MOST_FEATURES = 64  # that one node chooses from
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees and what their leaves vote.
+
+    trees: scikit-learn's, as it keeps them inside its classifiers.
+    votes: (nodes,) for each tree, in (0, 1).
+    """
+
+    trees: list[Any]
+    votes: list[np.ndarray]
+
+    def score(self, u: np.ndarray) -> np.ndarray:
+        """The trees' mean vote, (rows,). u: (rows, features), float32."""
+        total = np.zeros(len(u))
+        for tree, votes in zip(self.trees, self.votes, strict=True):
+            total += votes[tree.apply(u)]
+        return total / len(self.trees)
+
+
+class Bootstrap(NamedTuple):
+    """What trees draw from: the numbers of one class's rows and their cumulative weight."""
+
+    rows: np.ndarray
+    cumulative: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return min(len(self.rows), MOST_ROWS)
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        at = rng.random(self.size) * self.cumulative[-1]
+        return self.rows[np.searchsorted(self.cumulative, at, side="right")]
+
+
+def grow_forest(
+    u: np.ndarray, positive: np.ndarray, weight: np.ndarray, *, seed: int, n_jobs: int
+) -> tuple[Forest, np.ndarray]:
+    """Grow the trees; return them and the rows' out-of-bag scores, NaN where all saw a row.
+
+    u: (rows, features), float32.
+    positive: (rows,), bool.
+    weight: (rows,), > 0: how many rows each stands for.
+    """
+    classes = [np.flatnonzero(positive == label) for label in (False, True)]
+    bootstraps = [Bootstrap(rows, np.cumsum(weight[rows])) for rows in classes]
+
+    def grown(k: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        return _grow(u, positive, bootstraps, np.random.default_rng([seed, k]))
+
+    forest = Forest([], [])
+    total, count = np.zeros(len(u)), np.zeros(len(u))
+    with ThreadPoolExecutor(n_jobs) as pool:
+        for tree, votes, seen in pool.map(grown, range(TREES)):
+            out = np.ones(len(u), bool)
+            out[seen] = False
+            total[out] += votes[tree.apply(u[out])]
+            count[out] += 1
+            forest.trees.append(tree)
+            forest.votes.append(votes)
+    with np.errstate(invalid="ignore"):
+        return forest, total / count
+
+
+def _grow(
+    u: np.ndarray, positive: np.ndarray, bootstraps: list[Bootstrap], rng: np.random.Generator
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """One tree, its nodes' votes, and the rows that it saw."""
+    from sklearn.tree import ExtraTreeClassifier
+
+    drawn = [bootstrap.draw(rng) for bootstrap in bootstraps]
+    rows = np.concatenate(drawn)
+    shares = np.repeat([0.5 / len(of_class) for of_class in drawn], [len(d) for d in drawn])
+    tree = ExtraTreeClassifier(
+        max_features=min(u.shape[1], MOST_FEATURES), random_state=int(rng.integers(2**31))
+    )
+    tree.fit(u[rows], positive[rows], sample_weight=shares, check_input=False)
+    tree = tree.tree_
+    if tree.n_classes[0] == 1:
+        return tree, np.full(tree.node_count, 0.5), rows
+    weights = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
+    one_row = 0.5 / len(drawn[0])
+    votes = (weights[:, 1] + one_row) / (weights.sum(axis=1) + 2 * one_row)
+    return tree, votes, rows
+
+
+def is_tree(value: Any) -> bool:
+    """Whether it is scikit-learn's inner tree, without importing scikit-learn to ask."""
+    kind = type(value)
+    return (kind.__module__, kind.__name__) == ("sklearn.tree._tree", "Tree")
+
+
+def tree_state(tree: Any) -> dict[str, Any]:
+    """A tree as plain values."""
+    return {
+        "n_features": int(tree.n_features),
+        "n_classes": tree.n_classes,
+        "n_outputs": int(tree.n_outputs),
+        **tree.__getstate__(),
+    }
+
+
+def tree_from_state(state: dict[str, Any]) -> Any:
+    """The tree of `tree_state`; ValueError where its nodes lead nowhere.
+
+    Its compiled code trusts the nodes: a child out of range would read foreign memory.
+    """
+    from sklearn.tree._tree import TREE_LEAF, Tree
+
+    nodes, n = state["nodes"], len(state["nodes"])
+    left, right, numbers = nodes["left_child"], nodes["right_child"], np.arange(n)
+    is_leaf = left == TREE_LEAF
+    is_inner = (left > numbers) & (left < n) & (right > numbers) & (right < n)
+    has_feature = (nodes["feature"] >= 0) & (nodes["feature"] < state["n_features"])
+    if not n or n != state["node_count"] or not np.all(is_leaf | (is_inner & has_feature)):
+        raise ValueError("a tree's nodes lead nowhere")
+    tree = Tree(state["n_features"], state["n_classes"], state["n_outputs"])
+    tree.__setstate__({key: state[key] for key in ("max_depth", "node_count", "nodes", "values")})
+    return tree
