@@ -184,11 +184,14 @@ def test_class_weight_moves_the_decision():
     assert bce[0] <= bce[1]
 
 
-def test_float32_is_kept():
+@pytest.mark.parametrize("make", [quick, quick_committee])
+def test_float32_rows_are_answered_in_float64(make, few_trees):
     X, y = rare()
-    model = quick().fit(X.astype(np.float32), y)
-    assert model.predict_proba(X.astype(np.float32)).dtype == np.float32
-    assert model.predict_proba(X).dtype == np.float64
+    X = X.astype(np.float32)
+    model = make().fit(X, y)
+    found = model.predict_proba(X)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, model.predict_proba(X.astype(np.float64)), atol=1e-3)
 
 
 def test_fit_many_is_many_fits():
@@ -308,6 +311,7 @@ def test_paper_settings():
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
 @pytest.mark.parametrize(
     ("loss", "activation"), [("bce", "astra"), ("gmn", "astra"), ("bce", "sigmoid")]
 )
@@ -598,6 +602,7 @@ def test_a_constant_feature_says_nothing(constant, n):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
 def test_rows_without_a_distance_to_tell_them_by():
     """One-hot rows of equally frequent categories lie equally far from their centre."""
     X = np.tile(np.eye(5), (80, 1))

@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import warnings
 
 import numpy as np
 import pytest
@@ -156,6 +155,7 @@ def test_ctrl_c_before_the_first_epoch_is_passed_on(monkeypatch):
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
 def test_networks_that_lbfgs_cannot_better_stay():
     X, y = rare(300)
     model = quick(

@@ -77,6 +77,7 @@ def test_risk_is_calibrated_to_the_training_prior(fitted):
     assert (np.diff(risk[order]) >= 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
 @pytest.mark.parametrize("class_weight", [None, "balanced", {1: 30.0}])
 def test_risk_is_at_the_prior_of_the_rows_whatever_mistakes_cost(class_weight):
     X, y = rare(1000, 20)
@@ -85,6 +86,7 @@ def test_risk_is_at_the_prior_of_the_rows_whatever_mistakes_cost(class_weight):
     assert model.predict_risk(X).mean() == pytest.approx(0.02, rel=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
 @pytest.mark.parametrize("loss", ["root_gmn", "bce"])
 @pytest.mark.parametrize("weight", [1e-15, 1e13])
 def test_risk_at_any_prior(loss, weight):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ ALARM_DOUBT, DEEP = 0.6, 6.0  # the same of the logarithm of false alarms, from 
 CUTS = 250
 MOST_POSITIVES = 200  # that are kept apart; of more, quantiles
 INTERVAL = 0.9
+LEAST_RATE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def possible_worlds(seen: LeftOut, *, seed: int = 0) -> Worlds:
     broad = np.exp(-cuts / usual_mean(seen.positives, seen.weight))
     shares = rng.gamma(np.append(seen.weight, PRIOR_ROWS), size=(WORLDS, len(seen.weight) + 1))
     shares /= shares.sum(axis=1, keepdims=True)
-    recall = np.clip(shares @ np.vstack([above, broad]), 1e-9, 1.0 - 1e-9)
+    recall = np.clip(shares @ np.vstack([above, broad]), LEAST_RATE, 1.0 - LEAST_RATE)
     recall = expit(logit(recall) + RECALL_DOUBT * rng.standard_normal((WORLDS, 1)))
     # One draw for each world serves all cuts, so that no world's curve is ragged.
     expected = np.maximum(seen.alarms, seen.majority * np.exp(-cuts)) + 0.5
@@ -145,12 +147,19 @@ def possible_worlds(seen: LeftOut, *, seed: int = 0) -> Worlds:
     return Worlds(cuts, recall, np.minimum(rates * np.exp(doubt), 1.0), seen.prior)
 
 
-def cut_for(decision: Any, worlds: Worlds, *, positive: Any, negative: Any) -> float:
+def cut_for(
+    decision: Any, worlds: Worlds, *, positive: Any, negative: Any, positive_share: float = 0.5
+) -> float:
     """The evidence from which on rows are flagged.
 
-    decision: one of `checked_decision`.
+    decision: one that `check_decision` takes.
     positive, negative: the labels, by which costs are named.
+    positive_share: a of the G-Mean TPRᵃ TNR¹⁻ᵃ.
     """
+    if decision == "g_mean":
+        spared = np.maximum(1.0 - worlds.false_alarms, LEAST_RATE)
+        weighed = worlds.recall**positive_share * spared ** (1.0 - positive_share)
+        return float(worlds.cuts[np.argmax(weighed.mean(axis=0))])
     if isinstance(decision, str):
         return float(worlds.cuts[np.argmax(worlds.scores()[decision].mean(axis=0))])
     ((kind, value),) = decision.items()
@@ -214,7 +223,7 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
         )
     ((kind, value),) = decision.items()
     if kind != "cost":
-        if not isinstance(value, (int, float)) or not 0 < value < 1:
+        if not isinstance(value, Real) or not 0 < value < 1:
             raise ValueError(f"decision={{{kind!r}: …}} must be in (0, 1); found {value!r:.80}")
         return
     if not isinstance(value, Mapping) or {*value} != {*labels}:
@@ -222,7 +231,9 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
             f"decision={{'cost': …}} must name the cost of a mistake on a row of each label, "
             f"{labels[0]!r} and {labels[1]!r}; found {value!r:.80}"
         )
-    wrong = [cost for cost in value.values() if not (np.isfinite(cost) and cost >= 0)]
+    wrong = [
+        cost for cost in value.values() if not isinstance(cost, Real) or not 0 <= cost < np.inf
+    ]
     if wrong or not any(value.values()):
         raise ValueError(
             f"decision={{'cost': …}} must be finite, at least 0 and above 0 somewhere; found "

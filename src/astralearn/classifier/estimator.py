@@ -147,7 +147,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in
         which such weights cancel: there a dict {label: cost of a mistake} weighs the rates (GMN
         becomes 1 − TPRᵃ TNR¹⁻ᵃ, a the minority's share of the two costs, ½ without any), and
-        "balanced" changes nothing, for they are balanced.
+        "balanced" changes nothing, for they are balanced. A dict weighs the rates of
+        `decision="g_mean"` in the same way.
     n_jobs : int, optional
         Threads. None: all cores (one in a worker process). The result does not depend on it. A
         process forked after a fit can predict, but `fit` refuses there, where JAX would wait for
@@ -499,7 +500,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _logits(self, X: Any) -> np.ndarray:
         """The rows' scores as logits up to a constant, (rows,): higher for the minority."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return self._logits_of(validate_data(self, X, dtype=(np.float64, np.float32), reset=False))
+
+    def _logits_of(self, X: np.ndarray) -> np.ndarray:
         if self.committee_ is None:
             return self._networks().scores(X)
         n_jobs = threads(self.n_jobs)
@@ -516,7 +519,11 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         labels = self._labels()
         worlds = possible_worlds(self.left_out_)
         self.cut_ = cut_for(
-            self.decision, worlds, positive=labels.minority, negative=labels.majority
+            self.decision,
+            worlds,
+            positive=labels.minority,
+            negative=labels.majority,
+            positive_share=checks.positive_share(self.class_weight, labels),
         )
 
     def _check_decision(self) -> None:
@@ -532,11 +539,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if self.decision != AIMS[0]:
             return
         weight = rows.weight[rows.positive]
-        missed = float(weight[self._beyond_the_cut(rows.X[rows.positive]) < 0].sum())
+        beyond = self._logits_of(rows.X[rows.positive]) - self._steepness * self.cut_
+        missed = float(weight[beyond < 0].sum())
         if missed > weight.sum() * MOST_MISSED:
             warnings.warn(
-                f"{missed:g} of the {weight.sum():g} training rows of {self.minority_class_!r} are "
-                "not recognised; `expectations_` says what to expect of new ones",
+                f"{missed:g} of the {weight.sum():g} training rows of {self.minority_class_} are "
+                "not recognised"
+                + ("; `expectations_` says what to expect of new ones" if self.committee else ""),
                 ConvergenceWarning,
                 stacklevel=3,
             )

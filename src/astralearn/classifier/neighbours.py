@@ -75,10 +75,15 @@ def _left_out_scores(
 
 
 def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Squared distances, (rows of a, rows of b), softened."""
+    """Squared distances, (rows of a, rows of b), softened, float32.
+
+    In float64 until then: a difference of large numbers, rounded as the shapes of a and b would
+    have it, would tell a row by those it is asked with.
+    """
+    a, b = a.astype(np.float64), b.astype(np.float64)
     lengths = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1)
-    distances = np.maximum(lengths - 2.0 * product(a, b.T), 0.0)
-    return np.asarray(distances + np.float32(SOFTENING * a.shape[1]))
+    distances = np.maximum(lengths - 2.0 * product(a, b.T), 0.0) + SOFTENING * a.shape[1]
+    return distances.astype(np.float32)
 
 
 def _nearness(to_majority: np.ndarray, to_positives: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from astralearn.core.curve import rebalanced_logit
 from astralearn.core.elementary import TINY, sigmoid
@@ -58,7 +57,7 @@ def mean_output(g: np.ndarray) -> np.ndarray:
     if len(g) == 1:
         return np.asarray(g[0])
     yes, no = -np.logaddexp(0.0, -g), -np.logaddexp(0.0, g)
-    return np.asarray(logsumexp(yes, axis=0) - logsumexp(no, axis=0))
+    return np.asarray(np.logaddexp.reduce(yes, axis=0) - np.logaddexp.reduce(no, axis=0))
 
 
 def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:
