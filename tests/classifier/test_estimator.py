@@ -11,7 +11,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
+    FixedThresholdClassifier,
     GridSearchCV,
     StratifiedKFold,
     TunedThresholdClassifierCV,
@@ -22,8 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
-from astralearn import ASTraClassifier
-from astralearn.classifier import rows
+from astralearn import ASTraClassifier, load
+from astralearn.classifier import committee, estimator, rows, trees
 from astralearn.core import LOSSES
 from rare_problems import apart, quick, quick_committee, rare
 
@@ -38,17 +42,10 @@ def fitted():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("loss", "activation"),
-    [pytest.param(*c, marks=[] if c in IN_EVERY_RUN else [pytest.mark.long]) for c in COMBINATIONS],
-)
-def test_scikit_learn_contract(loss, activation):
+def check_contract(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's own, about data it makes
-        results = check_estimator(
-            ASTraClassifier(loss, activation, epochs=300, n_estimators=2, random_state=0),
-            on_fail=None,
-        )
+        results = check_estimator(model, on_fail=None)
     assert [
         (r["check_name"], r["exception"])
         for r in results
@@ -57,6 +54,25 @@ def test_scikit_learn_contract(loss, activation):
     assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {
         "check_array_api_input"
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("loss", "activation"),
+    [pytest.param(*c, marks=[] if c in IN_EVERY_RUN else [pytest.mark.long]) for c in COMBINATIONS],
+)
+def test_scikit_learn_contract_of_networks_alone(loss, activation):
+    check_contract(quick(loss=loss, activation=activation, epochs=300))
+
+
+@pytest.mark.slow
+def test_scikit_learn_contract_of_a_committee(few_trees):
+    check_contract(quick_committee())
+
+
+@pytest.mark.long
+def test_scikit_learn_contract_of_the_default():
+    check_contract(ASTraClassifier(random_state=0))
 
 
 def test_it_learns_the_rare_class(fitted):
@@ -464,7 +480,7 @@ X_BAD, Y_BAD = rare()
             {"alpha": "much"},
             X_BAD,
             Y_BAD,
-            r"'alpha' parameter .* must be a float in the range \[0\.0, inf\)\. Got 'much'",
+            r"'alpha' parameter .* must be a float in the range \[0\.0, 3\.4.*\]\. Got 'much'",
         ),
         ({}, X_BAD, Y_BAD[:-1], r"inconsistent numbers of samples: \[400, 399\]"),
         (
@@ -844,3 +860,335 @@ def test_a_decision_of_exactly_0_is_the_minoritys(labels):
     model.coefs_ = np.zeros_like(model.coefs_)
     assert (model.decision_function(X) == 0).all()
     assert (model.predict(X) == labels[0]).all()
+
+
+def test_a_weight_is_a_repetition_and_the_order_of_rows_is_nothing_to_a_committee(few_trees):
+    X, y = rare()
+    weight = np.ones(len(X))
+    weight[[0, 100]] = 2
+    weight[7] = 0
+    again = np.random.default_rng(0).permutation(
+        np.concatenate([np.delete(np.arange(len(X)), 7), [0, 100]])
+    )
+    weighted = quick_committee().fit(X, y, weight)
+    repeated = quick_committee().fit(X[again], y[again])
+    assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
+    assert weighted.decision_function(X).tobytes() == repeated.decision_function(X).tobytes()
+    assert weighted.cut_ == repeated.cut_
+
+
+def test_threads_are_nothing_to_a_committee(few_trees):
+    X, y = rare(3000, 12)
+    one, two = (quick_committee(n_jobs=n).fit(X, y) for n in (1, 2))
+    assert one.coefs_.tobytes() == two.coefs_.tobytes()
+    for method in ("decision_function", "predict_risk"):
+        assert getattr(one, method)(X).tobytes() == getattr(two, method)(X).tobytes()
+    assert one.expectations_.recall == two.expectations_.recall
+
+
+def test_fit_many_is_many_fits_of_committees(few_trees):
+    X, y = rare(300, 12)
+    splits = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    for model, (train, test) in zip(quick_committee().fit_many(X, y, splits), splits, strict=True):
+        alone = quick_committee().fit(X[train], y[train])
+        np.testing.assert_allclose(
+            model.decision_function(X[test]), alone.decision_function(X[test]), rtol=0.02, atol=0.02
+        )
+        assert model.cut_ == pytest.approx(alone.cut_, abs=0.05)
+        np.testing.assert_array_equal(model.predict(X[test]), alone.predict(X[test]))
+
+
+@pytest.fixture(scope="module")
+def convened():
+    X, y = rare(1200, 10)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "TREES", 20)
+        return quick_committee().fit(X, y), X, y
+
+
+def test_a_committee_s_outputs_agree_with_each_other(convened):
+    model, X, y = convened
+    g, proba = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-g)), rtol=1e-9)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(X), (g >= 0).astype(int))
+    assert model.predict(X)[y == 1].mean() >= 0.9
+    assert model.predict(X)[y == 0].mean() < 0.1
+    score, risk = model.score_and_risk(X)
+    np.testing.assert_array_equal(score, g)
+    np.testing.assert_array_equal(risk, model.predict_risk(X))
+    assert (np.diff(risk[np.argsort(g, kind="stable")]) >= 0).all()
+
+
+def test_a_committee_is_pickled(convened, tmp_path):
+    model, X, _ = convened
+    joblib.dump(model, tmp_path / "model.joblib")
+    for again in (
+        pickle.loads(pickle.dumps(model)),
+        joblib.load(tmp_path / "model.joblib"),
+        copy.deepcopy(model),
+    ):
+        assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+        assert again.decide("mcc").cut_ == model.decide("mcc").cut_
+    assert not hasattr(clone(model), "committee_")
+
+
+def test_a_committee_goes_through_skops(convened):
+    skops = pytest.importorskip("skops.io")
+    model, X, _ = convened
+    data = skops.dumps(model)
+    unknown = skops.get_untrusted_types(data=data)
+    assert all(name.startswith(("astralearn.classifier.", "sklearn.tree.")) for name in unknown)
+    again = skops.loads(data, trusted=unknown)
+    assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    assert again.expectations_.recall == model.expectations_.recall
+
+
+def test_a_committee_is_saved_to_one_file(convened, tmp_path):
+    model, X, _ = convened
+    model.save(tmp_path / "model.astra")
+    again = load(tmp_path / "model.astra")
+    assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    assert again.decide({"alerts": 0.01}).cut_ == model.decide({"alerts": 0.01}).cut_
+
+
+DECISIONS = [
+    "g_mean",
+    "mcc",
+    "f1",
+    {"cost": {0: 1.0, 1: 50.0}},
+    {"alerts": 0.01},
+    {"recall": 0.9},
+    {"precision": 0.5},
+]
+
+
+@pytest.mark.parametrize("aim", DECISIONS, ids=str)
+def test_another_decision_needs_no_fit_and_leaves_the_first_as_it_was(aim, convened, monkeypatch):
+    model, X, _ = convened
+    before = model.decision_function(X), model.cut_, model.get_params()
+    monkeypatch.setattr(ASTraClassifier, "_fit_plans", lambda *_: pytest.fail("it was fitted"))
+    other = model.decide(aim)
+    assert other.decision == aim
+    assert model.decision == "g_mean"
+    assert (model.cut_, model.get_params()) == before[1:]
+    np.testing.assert_array_equal(model.decision_function(X), before[0])
+    np.testing.assert_array_equal(other.predict_risk(X), model.predict_risk(X))
+    order = np.argsort(model.decision_function(X), kind="stable")
+    assert (np.diff(other.decision_function(X)[order]) >= 0).all()
+    assert (other.predict_proba(X)[:, 1] >= 0.5).tolist() == (other.predict(X) == 1).tolist()
+    back = other.decide("g_mean")
+    np.testing.assert_array_equal(back.decision_function(X), before[0])
+
+
+def test_a_decision_may_be_given_to_the_fit(convened, few_trees):
+    model, X, y = convened
+    fitted = quick_committee(decision="mcc").fit(X, y)
+    np.testing.assert_array_equal(
+        fitted.decision_function(X), model.decide("mcc").decision_function(X)
+    )
+    assert model.decide("mcc").predict(X).sum() <= model.predict(X).sum()
+    few = model.decide({"alerts": 0.02}).predict(X).mean()
+    assert few <= 0.03
+
+
+def test_a_half_at_the_cut(convened):
+    model, X, _ = convened
+    other = copy.copy(model)
+    logits = model._logits(X[:1])
+    other.cut_ = float(logits[0]) / model._steepness
+    np.testing.assert_allclose(other.predict_proba(X[:1]), 0.5, atol=1e-9)
+
+
+def test_bad_decisions_are_refused(convened):
+    model, X, y = convened
+    with pytest.raises(ValueError, match=r"decision must be one of 'g_mean', 'mcc', 'f1'"):
+        model.decide("gmean")
+    with pytest.raises(ValueError, match=r"decision=\{'recall': …\} must be in \(0, 1\); found 2"):
+        model.decide({"recall": 2})
+    with pytest.raises(ValueError, match="'decision' parameter of ASTraClassifier"):
+        quick_committee(decision="gmean").fit(X, y)
+    with pytest.raises(ValueError, match=r"must name the cost .* 0 and 1; found \{'a': 1\}"):
+        quick_committee(decision={"cost": {"a": 1}}).fit(X, y)
+    with pytest.raises(ValueError, match="decision needs rows left out: use committee=True"):
+        quick(decision="mcc").fit(X, y)
+    with pytest.raises(NotFittedError):
+        quick_committee().decide("mcc")
+
+
+def test_networks_alone_expect_nothing(fitted):
+    model, _, _ = fitted
+    assert (model.cut_, model.committee_) == (0.0, None)
+    with pytest.raises(AttributeError, match="expectations_ needs rows left out"):
+        _ = model.expectations_
+    with pytest.raises(ValueError, match="decision needs rows left out"):
+        model.decide("mcc")
+    assert not ASTraClassifier.paper().committee
+
+
+def test_class_weights_move_a_committee_s_cut(convened):
+    model, X, y = convened
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "TREES", 20)
+        eager, loath = (
+            quick_committee(class_weight=w).fit(X, y) for w in ({1: 50.0}, {0: 1.1, 1: 1.0})
+        )
+    assert loath.predict(X).sum() <= eager.predict(X).sum()
+    assert eager.cut_ < model.cut_
+
+
+def test_warm_starts_go_on_with_a_committee(few_trees):
+    X, y = rare(400, 10)
+    through = quick_committee(epochs=80).fit(X, y)
+    model = quick_committee(epochs=40, warm_start=True).fit(X, y).fit(X, y)
+    assert model.n_iter_ == 80
+    assert model.coefs_.tobytes() == through.coefs_.tobytes()
+    assert model.decision_function(X).tobytes() == through.decision_function(X).tobytes()
+
+
+def test_ctrl_c_among_the_trees_leaves_networks(monkeypatch):
+    X, y = rare()
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(committee, "grow_forest", stopped)
+    with pytest.warns(ConvergenceWarning, match="fit was interrupted"):
+        model = quick_committee().fit(X, y)
+    assert model.committee_.forest is None
+    assert np.isfinite(model.decision_function(X)).all()
+    assert model.predict(X)[y == 1].mean() >= 0.5
+    with pytest.raises(KeyboardInterrupt):
+        quick_committee().fit_many(X, y, [(np.arange(400), np.arange(400))])
+
+
+@pytest.mark.slow
+def test_a_committee_inside_scikit_learns_tools(few_trees):
+    X, y = rare(200, 24)
+    cv = StratifiedKFold(2, shuffle=True, random_state=0)
+    pipe = make_pipeline(StandardScaler(), quick_committee(epochs=30))
+    assert cross_validate(pipe, X, y, cv=cv, scoring="balanced_accuracy")["test_score"].mean() > 0.7
+    assert TunedThresholdClassifierCV(pipe, cv=cv).fit(X, y).predict(X).shape == (200,)
+    model = quick_committee(epochs=30).fit(X, y)
+    for method, at in (("predict_proba", 0.5), ("decision_function", 0.0)):
+        fixed = FixedThresholdClassifier(
+            FrozenEstimator(model), threshold=at, response_method=method
+        ).fit(X, y)
+        np.testing.assert_array_equal(fixed.predict(X), model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
+@pytest.mark.parametrize("positives", [1, 2, 3])
+@pytest.mark.parametrize("n_estimators", [1, 5])
+def test_a_committee_of_a_handful_of_positives(positives, n_estimators, few_trees):
+    X, y = rare(300, positives)
+    model = quick_committee(n_estimators=n_estimators).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert model.decision_function(X[y == 1]).min() > np.median(model.decision_function(X[y == 0]))
+    recall = model.expectations_.recall
+    assert 0 <= recall.low < recall.mean < recall.high <= 1
+
+
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
+@pytest.mark.parametrize("kind", ["constant", "copies", "two_rows", "one_other"])
+def test_a_committee_of_degenerate_rows(kind, few_trees):
+    X, y = rare(60, 6)
+    if kind == "constant":
+        X[:] = 1.0
+    elif kind == "copies":
+        X = np.repeat(y[:, None], 3, axis=1).astype(float)
+    elif kind == "two_rows":
+        X, y = X[[0, -1]], y[[0, -1]]
+    else:
+        X[y == 0] = 0.0
+    model = quick_committee().fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite(model.predict_risk(X)).all()
+    if kind != "constant":
+        assert model.decision_function(X[y == 1]).min() > model.decision_function(X[y == 0]).max()
+
+
+def test_a_fit_that_misses_its_positives_says_how_many(monkeypatch, few_trees):
+    X, y = rare(1000, 20)
+    X[y == 1] -= 1.5
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = quick(loss="bce", activation="sigmoid").fit(X, y)
+    missed = int((model.predict(X)[y == 1] == 0).sum())
+    assert missed > 20 / 3
+    (said,) = caught
+    assert str(said.message) == f"{missed} of the 20 training rows of 1 are not recognised"
+    assert said.filename == __file__
+    monkeypatch.setattr(estimator, "cut_for", lambda *_, **__: 1e9)
+    said = "20 of the 20 training rows of 1 are not recognised; `expectations_` says what to expect"
+    with pytest.warns(ConvergenceWarning, match=said):
+        quick_committee().fit(X, y)
+    quick_committee(decision="mcc").fit(X, y)  # which may well miss them
+
+
+def test_a_fit_that_finds_its_positives_says_nothing(few_trees):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick_committee().fit(*rare())
+
+
+def heavy(rows, positives, seed):
+    """Three heavy-tailed features; of every eight positives three lie far out, near negatives."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(3, size=(rows, 3))
+    y = np.zeros(rows, int)
+    y[:positives] = 1
+    near = rng.normal(size=(positives, 3)) * 0.3 + [2.5, -2.5, 2.5]
+    direction = np.asarray([1.0, 1.0, 0.0]) / np.sqrt(2)
+    far = rng.uniform(8, 15, (positives, 1)) * X.std() * direction
+    is_far = np.arange(positives) % 8 < 3
+    X[:positives] = np.where(is_far[:, None], far + rng.normal(size=(positives, 3)) * 0.5, near)
+    X[positives : positives + rows // 1000] = direction * rng.uniform(
+        4, 9, (rows // 1000, 1)
+    ) * X.std() + rng.normal(size=(rows // 1000, 3))
+    return X, y
+
+
+def check_heavy(rows, seed):
+    X, y = heavy(rows, 8, 0)
+    model = ASTraClassifier(random_state=seed).fit(X, y)
+    assert (model.predict(X)[y == 1] == 1).all()
+    X_new, y_new = heavy(rows, 80, 1)
+    assert roc_auc_score(y_new, model.decision_function(X_new)) > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 2])
+def test_far_positives_are_heard(seed):
+    check_heavy(5_000, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_far_positives_are_heard_among_many_rows(seed):
+    check_heavy(30_000, seed)
+
+
+@pytest.mark.slow
+def test_expectations_hold_the_truth(few_trees):
+    """Of several draws of one problem, the intervals hold most truths."""
+    rng = np.random.default_rng(0)
+
+    def drawn(n, positives):
+        y = np.r_[np.ones(positives, int), np.zeros(n - positives, int)]
+        return rng.normal(size=(n, 3)) + 1.5 * y[:, None], y
+
+    X_new, y_new = drawn(4000, 1000)
+    held = {"recall": [], "false_alarms": []}
+    for seed in range(8):
+        X, y = drawn(1000, 10)
+        model = quick_committee(random_state=seed).fit(X, y)
+        found, flagged = model.expectations_, model.predict(X_new) == 1
+        truth = {
+            "recall": flagged[y_new == 1].mean(),
+            "false_alarms": 1000 * flagged[y_new == 0].mean(),
+        }
+        for name, values in held.items():
+            expected = getattr(found, name)
+            values.append(expected.low <= truth[name] <= expected.high)
+    assert np.mean(held["recall"]) >= 0.75
+    assert np.mean(held["false_alarms"]) >= 0.75

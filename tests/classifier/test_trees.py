@@ -60,20 +60,29 @@ def test_votes_and_out_of_bag_scores_are_those_of_a_walk_by_hand(few):
             other = np.mean(leaves[negatives] == leaf) / 2
             everyone[k, i] = (share + one_row) / (share + other + 2 * one_row)
         unseen = np.setdiff1d(np.arange(len(u)), np.r_[negatives, positives])
+        assert len(unseen) > 10
         votes[k, unseen] = everyone[k, unseen]
     np.testing.assert_allclose(forest.score(u), everyone.mean(axis=0), rtol=1e-9)
     unknown = np.isnan(votes).all(axis=0)
+    assert not unknown[~positive].any()
     assert np.isnan(left_out[unknown]).all()
     np.testing.assert_allclose(
         left_out[~unknown], np.nanmean(votes[:, ~unknown], axis=0), rtol=1e-9
     )
 
 
-def test_rows_that_every_tree_saw_have_no_score(few):
+def test_a_positive_that_every_tree_saw_has_no_score(few):
     u, positive, weight = rows(positives=1)
     _, left_out = grown(u, positive, weight)
     assert np.isnan(left_out[0])
-    assert np.isfinite(left_out[1:]).sum() > 70
+    assert np.isfinite(left_out[1:]).all()
+
+
+def test_a_single_majority_row_has_a_score(few):
+    u, positive, weight = rows(n=7, positives=6)
+    forest, left_out = grown(u, positive, weight)
+    assert left_out[~positive] == forest.score(u[~positive])
+    assert np.isfinite(left_out[positive]).any()
 
 
 def test_the_same_seed_grows_the_same_trees_in_any_number_of_threads(few):
@@ -124,6 +133,7 @@ def test_a_tree_goes_through_plain_values():
     assert is_tree(tree)
     assert not is_tree(u)
     state = pickle.loads(pickle.dumps(tree_state(tree)))
+    assert pickle.dumps(state) == pickle.dumps(tree_state(pickle.loads(pickle.dumps(tree))))
     again = tree_from_state(state)
     np.testing.assert_array_equal(again.apply(u), tree.apply(u))
     np.testing.assert_array_equal(again.value, tree.value)

@@ -55,7 +55,10 @@ class Bootstrap(NamedTuple):
 def grow_forest(
     u: np.ndarray, positive: np.ndarray, weight: np.ndarray, *, seed: int, n_jobs: int
 ) -> tuple[Forest, np.ndarray]:
-    """Grow the trees; return them and the rows' out-of-bag scores, NaN where all saw a row.
+    """Grow the trees; return them and the rows' out-of-bag scores.
+
+    A positive that all trees saw has NaN. A majority row that all saw, one of a very few, has the
+    score of these: without any, there is nothing to compare positives with.
 
     u: (rows, features), float32.
     positive: (rows,), bool.
@@ -77,6 +80,8 @@ def grow_forest(
             count[out] += 1
             forest.trees.append(tree)
             forest.votes.append(votes)
+    seen_by_all = (count == 0) & ~positive
+    total[seen_by_all], count[seen_by_all] = forest.score(u[seen_by_all]), 1
     with np.errstate(invalid="ignore"):
         return forest, total / count
 
@@ -110,12 +115,17 @@ def is_tree(value: Any) -> bool:
 
 
 def tree_state(tree: Any) -> dict[str, Any]:
-    """A tree as plain values."""
+    """A tree as plain values, the same for the same tree."""
+    state = tree.__getstate__()
+    nodes = np.zeros_like(state["nodes"])  # What lies between scikit-learn's fields is not set.
+    for name in nodes.dtype.names:
+        nodes[name] = state["nodes"][name]
     return {
         "n_features": int(tree.n_features),
         "n_classes": tree.n_classes,
         "n_outputs": int(tree.n_outputs),
-        **tree.__getstate__(),
+        **state,
+        "nodes": nodes,
     }
 
 
