@@ -11,9 +11,6 @@ benchmarks/results/defaults.csv.gz. Data: the catalogue (set ASTRALEARN_DATA).
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +21,7 @@ from astralearn import ASTraClassifier, datasets
 from astralearn.methods import DEFAULT_METHOD, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, run
 from astralearn.study.paper import TABLE_1
+from records import RESULTS, read_rows, write_rows
 
 REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -32,7 +30,7 @@ OTHERS = [
 ]
 TESTED_PER_LEARNED = 1 / 4
 COLUMNS = ("problem", "method", "repetition", "fold", "tn", "fp", "fn", "tp")
-RECORDS = Path(__file__).parent / "results" / "defaults.csv.gz"
+RECORDS = RESULTS / "defaults.csv.gz"
 FOR_MCC = f'{DEFAULT_METHOD}, decision="mcc"'
 OURS = {
     DEFAULT_METHOD: ASTraClassifier(),
@@ -55,23 +53,25 @@ def measure(folder: Path, problems: Sequence[str], *, rivals: bool) -> None:
 
 
 def write(records: Sequence[Record]) -> None:
-    """Keep records; equal ones make an equal file."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
     order = {name: place for place, name in enumerate([*TABLE_1, *OTHERS])}
-    for r in sorted(records, key=lambda r: (order[r.problem], r.method, r.repetition, r.fold)):
-        writer.writerow([getattr(r, name) for name in COLUMNS])
-    RECORDS.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+    kept = sorted(records, key=lambda r: (order[r.problem], r.method, r.repetition, r.fold))
+    rows = [{name: getattr(record, name) for name in COLUMNS} for record in kept]
+    write_rows(RECORDS, COLUMNS, rows)
 
 
 def read() -> list[Record]:
-    with gzip.open(RECORDS, "rt", newline="") as file:
-        rows = [
-            (row["problem"], row["method"], *(int(row[name]) for name in COLUMNS[2:]))
-            for row in csv.DictReader(file)
-        ]
-    return [Record(*row[:4], 0, *row[4:], average_precision=None, fit_seconds=0.0) for row in rows]
+    return [
+        Record(
+            row["problem"],
+            row["method"],
+            *(int(row[name]) for name in COLUMNS[2:4]),
+            0,
+            *(int(row[name]) for name in COLUMNS[4:]),
+            average_precision=None,
+            fit_seconds=0.0,
+        )
+        for row in read_rows(RECORDS)
+    ]
 
 
 def page() -> None:

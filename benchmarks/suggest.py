@@ -54,7 +54,7 @@ def labels_needed(X, y, known, pool, rule, seed):
     """How many rows of the pool are labelled until WANTED positives are found."""
     random = np.random.default_rng(seed)
     labelled, found = 0, 0
-    model = ASTraClassifier(alpha=2.0, margin=0.0, epochs=200, n_estimators=2, random_state=seed)
+    model = ASTraClassifier(committee=False, epochs=200, n_estimators=2, random_state=seed)
     for batch in BATCHES:
         model.fit(X[known], y[known])
         score = model.decision_function(X[pool])

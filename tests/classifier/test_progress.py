@@ -37,8 +37,8 @@ def test_a_fit_shows_its_trials_and_its_epochs(capsys):
     quick(verbose=1).fit(X, y)
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("epoch", "60/60", "loss", "FNR", "e-ratio", "τ"))
-    quick(alpha="auto", verbose=1).fit(X, y)
+    quick(verbose=1).fit(X, y)
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("trials", "30/30", "60/60"))
-    quick(alpha="auto").fit(X, y)
+    quick().fit(X, y)
     assert capsys.readouterr().out == ""

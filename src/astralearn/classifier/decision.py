@@ -223,7 +223,7 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
         )
     ((kind, value),) = decision.items()
     if kind != "cost":
-        if not isinstance(value, Real) or not 0 < value < 1:
+        if not isinstance(value, Real) or not 0 < float(value) < 1:
             raise ValueError(f"decision={{{kind!r}: …}} must be in (0, 1); found {value!r:.80}")
         return
     if not isinstance(value, Mapping) or {*value} != {*labels}:
@@ -232,7 +232,9 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
             f"{labels[0]!r} and {labels[1]!r}; found {value!r:.80}"
         )
     wrong = [
-        cost for cost in value.values() if not isinstance(cost, Real) or not 0 <= cost < np.inf
+        cost
+        for cost in value.values()
+        if not isinstance(cost, Real) or not 0 <= float(cost) < np.inf
     ]
     if wrong or not any(value.values()):
         raise ValueError(
