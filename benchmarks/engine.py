@@ -32,7 +32,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-
 FEATURES, HIDDEN = 3, 2
 TRAIN, VALIDATION, POSITIVES = 12_020, 4_007, (20, 7)
 
