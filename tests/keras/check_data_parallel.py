@@ -1,4 +1,7 @@
-"""keras.distribution.DataParallel on two virtual CPU devices of JAX; a process of its own, for devices are made before JAX starts."""
+"""keras.distribution.DataParallel on two virtual CPU devices of JAX.
+
+A process of its own, for devices are made before JAX starts.
+"""
 
 import jax
 import keras

@@ -32,7 +32,7 @@ def test_names_and_directions():
 
 @every_metric
 def test_counts_are_added_up_not_ratios(metric):
-    """Batches of very different make-up, one without positives: the reading is that of all rows joined."""
+    """Batches of very different make-up: the reading is that of all rows joined."""
     g, y, w = batch()
     order = np.argsort(y[:, 0])
     g, y, w = g[order], y[order], w[order]

@@ -1,4 +1,7 @@
-"""MirroredStrategy without a compiled step; a process of its own, for TensorFlow mixes up reductions of eager and of compiled steps."""
+"""MirroredStrategy without a compiled step.
+
+A process of its own, for TensorFlow mixes up reductions of eager and of compiled steps.
+"""
 
 import keras
 import numpy as np

@@ -12,9 +12,17 @@ def pytest_configure(config):
         config.addinivalue_line("filterwarnings", warning)
 
 
-@pytest.fixture(params=[2048, 1, 0] if os.environ.get("KERAS_BACKEND") == "torch" else [2048])
+LIMITS = [2048]
+if os.environ.get("KERAS_BACKEND") == "torch":
+    LIMITS += [pytest.param(1, marks=pytest.mark.long), 0]
+
+
+@pytest.fixture(params=LIMITS)
 def few(request, monkeypatch):
-    """On PyTorch, NumPy computes what is small: everything in these tests, single numbers only, or (as on a GPU) nothing."""
+    """On PyTorch, NumPy computes what is small.
+
+    That is everything in these tests, single numbers only, or (as on a GPU) nothing.
+    """
     from astralearn.keras import tensors  # only where Keras is installed
 
     monkeypatch.setattr(tensors, "FEW", request.param)

@@ -1,4 +1,8 @@
-"""One table: every check on every backend, each backend in a process of its own, for Keras chooses its backend once."""
+"""One table: every check on every backend, each backend in a process of its own.
+
+Keras chooses its backend once. The checks are the room's tests: check_labels.py is that of
+labels.py, and so on. What they mark as long runs with `make test-long`.
+"""
 
 import importlib.util
 import os
@@ -10,20 +14,30 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-EVERYWHERE = ("layer", "losses", "metrics", "fit", "saving")
+EVERYWHERE = ("layer", "labels", "losses", "metrics", "fit", "saving")
 TABLE = [
     *((backend, EVERYWHERE, {}) for backend in ("tensorflow", "jax", "torch")),
-    ("tensorflow", ("mirrored",), {}),
+    ("tensorflow", ("replicas",), {}),
     ("tensorflow", ("mirrored_eagerly",), {}),
     ("jax", ("data_parallel",), {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}),
 ]
-NAMES = [f"{backend}: {', '.join(checks)}" for backend, checks, _ in TABLE]
+CASES = {
+    f"{backend}: {', '.join(checks)}{' (long)' if is_long else ''}": (
+        backend,
+        checks,
+        variables,
+        is_long,
+    )
+    for backend, checks, variables in TABLE
+    for is_long in ((False, True) if checks == EVERYWHERE else (False,))
+}
 
 
-def run(backend, checks, variables):
+def run(backend, checks, variables, is_long):
     files = [str(HERE / f"check_{check}.py") for check in checks]
     environment = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "2", **variables}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    marked = ["-m", "long" if is_long else "not long"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marked, *files]
     return subprocess.run(
         command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False
     )
@@ -37,16 +51,19 @@ def runs(request):
         for item in request.session.items
         if item.path == request.path and hasattr(item, "callspec")
     }
-    rows = [
-        (name, row)
-        for name, row in zip(NAMES, TABLE, strict=True)
-        if name in asked and importlib.util.find_spec(row[0])
-    ]
+    rows = {name: case for name, case in CASES.items() if importlib.util.find_spec(case[0])}
     with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(run, *row) for name, row in rows}
+        yield {name: pool.submit(run, *case) for name, case in rows.items() if name in asked}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if is_long else ())
+        for name, (_, _, _, is_long) in CASES.items()
+    ],
+)
 def test_checks(name, runs):
     if name not in runs:
         pytest.skip(f"{name.partition(':')[0]} is not installed")

@@ -14,6 +14,7 @@ def functions(name):
     return runpy.run_path(str(EXAMPLES / name))
 
 
+@pytest.mark.slow
 def test_three_lines():
     example = functions("keras_three_lines.py")
     g_mean = {
@@ -23,6 +24,7 @@ def test_three_lines():
     assert g_mean[True] > g_mean[False] + 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("ASTRALEARN_DATA" not in os.environ, reason="needs the paper's data")
 def test_ijcnn():
     ((tpr, tnr),) = functions("keras_ijcnn.py")["main"](epochs=50, folds=1)

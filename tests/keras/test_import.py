@@ -1,4 +1,4 @@
-"""Where Keras or its backend is missing or wrong, one plain sentence says so. Each in a fresh interpreter."""
+"""Where Keras or its backend is missing or wrong, one plain sentence says so."""
 
 import subprocess
 import sys
@@ -17,6 +17,7 @@ def last_line(code, backend="jax"):
     return run.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "backend", "message"),
     [
@@ -29,7 +30,8 @@ def last_line(code, backend="jax"):
         (
             "",
             "numpy",
-            "ImportError: astralearn.keras works on the backends tensorflow, jax and torch; found numpy",
+            "ImportError: astralearn.keras works on the backends tensorflow, jax and torch; "
+            "found numpy",
         ),
     ],
 )

@@ -1,4 +1,7 @@
-"""What each rank runs under torchrun: its uneven shard through DDP; rank 0 compares with the joined batch in one process."""
+"""What each rank runs under torchrun: its uneven shard through DDP.
+
+Rank 0 compares with the joined batch in one process.
+"""
 
 import datetime
 import itertools

@@ -17,6 +17,7 @@ def functions(name):
     return runpy.run_path(str(EXAMPLES / name))
 
 
+@pytest.mark.slow
 def test_training_loop():
     example = functions("torch_training_loop.py")
     g_mean = {
@@ -26,18 +27,21 @@ def test_training_loop():
     assert g_mean[True] > g_mean[False] + 0.2
 
 
+@pytest.mark.slow
 def test_lightning():
     pytest.importorskip("lightning")
     readings = functions("torch_lightning.py")["main"](epochs=2)
     assert {"fnr", "e_ratio", "g_mean", "mcc"} <= set(readings)
 
 
+@pytest.mark.slow
 def test_skorch():
     pytest.importorskip("skorch")
     scores = functions("torch_skorch.py")["main"](epochs=30)
     assert scores["GMN-ASTra"] > scores["BCE"]
 
 
+@pytest.mark.slow
 def test_fashion_mnist_says_what_to_do_where_it_is_absent(tmp_path):
     command = [sys.executable, str(EXAMPLES / "torch_fashion_mnist.py"), "--data", str(tmp_path)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -49,7 +49,13 @@ def worst(mine, truth):
 
 @pytest.mark.parametrize(
     "loss",
-    [GMNLoss, BCELoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss],
+    [
+        GMNLoss,
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in (BCELoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss)
+        ),
+    ],
     ids=lambda loss: loss.name,
 )
 def test_a_thousand_micro_batches_equal_one_batch(loss):
@@ -75,7 +81,7 @@ def test_gradients_are_added_as_backward_does():
 
 
 def test_dropout_and_a_shuffling_loader_repeat_themselves():
-    """The second pass sees what the first one counted: the gradient is that of a loss written down with the same masks."""
+    """The second pass sees what the first one counted: the same masks and batches."""
     x, y, _ = data(60)
     loader = DataLoader(TensorDataset(x, y), batch_size=7, shuffle=True)
     net = model(nn.Dropout(0.5))
@@ -182,7 +188,8 @@ class Batches:
     def __init__(self, n): self.n = n
     def __iter__(self):
         for i in range(self.n):
-            yield torch.randn(2000, 50, generator=torch.Generator().manual_seed(i)), (torch.arange(2000) % 500 == i % 500).float()
+            x = torch.randn(2000, 50, generator=torch.Generator().manual_seed(i))
+            yield x, (torch.arange(2000) % 500 == i % 500).float()
 model = nn.Sequential(nn.Linear(50, 200), nn.ReLU(), nn.Linear(200, 1), nn.Flatten(0), ASTra())
 full_batch_backward(model, GMNLoss(), Batches(5))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -191,6 +198,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.slow
 def test_peak_memory_does_not_grow_with_their_number():
     """200 micro-batches after 5: their activations (3.6 MB each) would take 700 MB if kept."""
     run = subprocess.run(

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from astralearn.core import LOSSES
-from astralearn.core.class_means import Means
 from astralearn.core.losses import Loss
 from astralearn.torch import (
     ASTra,
@@ -99,7 +98,7 @@ def test_gmn_still_teaches_where_every_positive_is_lost():
 @every_loss
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_batch_of_one_class_still_teaches_that_class(name, label):
-    """As if one example of the other class were there, classified right: 40 in the logit is right to rounding."""
+    """As if one example of the other class were there, classified right."""
     g = torch.tensor([-1.0, 0.5, 2.0], dtype=torch.float64)
     value, gradient = value_and_gradient(MODULES[name](), g, torch.full((3,), label))
     assert float(value) > 0
@@ -110,35 +109,6 @@ def test_a_batch_of_one_class_still_teaches_that_class(name, label):
         with_other, with_gradient = value_and_gradient(MODULES[name](), joined, y)
         assert float(value) == pytest.approx(float(with_other), rel=1e-12)
         torch.testing.assert_close(gradient, with_gradient[:3], rtol=1e-10, atol=0)
-
-
-@every_loss
-@pytest.mark.parametrize("how", ["nan", "ignore_index", "weight"])
-def test_missing_labels_do_not_exist(name, how):
-    g, y, w = batch(seed=2)
-    keep = torch.arange(60) % 3 != 0
-    expected, expected_gradient = value_and_gradient(MODULES[name](), g[keep], y[keep], w[keep])
-    options, target, weight = {}, y, w
-    if how == "nan":
-        target = torch.where(keep, y.double(), torch.nan)
-        g = torch.where(keep, g, torch.nan)
-    elif how == "ignore_index":
-        options, target = {"ignore_index": -100}, torch.where(keep, y, -100)
-    else:
-        weight = torch.where(keep, w, 0.0)
-    value, gradient = value_and_gradient(MODULES[name](**options), g, target, weight)
-    assert float(value) == pytest.approx(float(expected), rel=1e-12)
-    torch.testing.assert_close(gradient[keep], expected_gradient, rtol=1e-10, atol=1e-18)
-    assert (gradient[~keep] == 0).all()
-
-
-@every_loss
-def test_a_batch_without_any_label_is_zero(name):
-    value, gradient = value_and_gradient(
-        MODULES[name](), torch.randn(4), torch.full((4,), torch.nan)
-    )
-    assert float(value) == 0
-    assert (gradient == 0).all()
 
 
 @every_loss
@@ -154,47 +124,6 @@ def test_per_output_is_one_loss_for_each(name, shape):
         MODULES[name](per_output=True, reduction="none")(g, y), torch.stack(each)
     )
     torch.testing.assert_close(MODULES[name](per_output=True)(g, y), torch.stack(each).mean())
-
-
-@every_loss
-@pytest.mark.parametrize(
-    "dtype", [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64]
-)
-def test_labels_of_any_dtype(name, dtype):
-    g, y, _ = batch()
-    assert MODULES[name]()(g.float(), y.to(dtype)).dtype == torch.float32
-    torch.testing.assert_close(MODULES[name]()(g, y.to(dtype)), MODULES[name]()(g, y))
-
-
-@every_loss
-def test_blocks_change_nothing(name, monkeypatch):
-    g, y, w = batch(10_005)
-    expected = value_and_gradient(MODULES[name](), g, y, w)
-    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 1_000)
-    torch.testing.assert_close(
-        value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
-    )
-
-
-@every_loss
-def test_blocks_where_positives_are_many(name, monkeypatch):
-    g, y, w = batch(2_005)
-    y = 1 - y
-    g[y == 0] = 8.0  # lost, so that each negative weighs far more than a positive
-    expected = value_and_gradient(MODULES[name](), g, y, w)
-    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 500)
-    torch.testing.assert_close(
-        value_and_gradient(MODULES[name](), g, y, w), expected, rtol=1e-10, atol=1e-18
-    )
-
-
-def test_bce_of_the_largest_logits_is_their_mean():
-    """Their sum is beyond float32."""
-    value, gradient = value_and_gradient(
-        BCELoss(), torch.tensor([3e38, 3e38]), torch.tensor([0.0, 0.0])
-    )
-    assert float(value) == pytest.approx(3e38, rel=1e-6)
-    assert gradient.tolist() == [0.5, 0.5]
 
 
 def _fall_of_rates(means, *, xp):
@@ -239,147 +168,12 @@ def test_bce_is_torchs():
     torch.testing.assert_close(BCELoss()(g, y), nn.BCEWithLogitsLoss()(g, y.double()))
 
 
-@pytest.mark.parametrize("per_output", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_bce_in_few_passes_is_the_cores(dtype, weighted, per_output):
-    far = torch.logspace(-6, 4, 100, dtype=torch.float64)
-    g = torch.stack([torch.cat([-far, far]), torch.cat([far, -far])], dim=1)
-    y = (torch.arange(200)[:, None] % 3 == torch.arange(2)).double()
-    w = torch.rand(200, 1, dtype=torch.float64) if weighted else None
-    axis = 0 if per_output else None
-    value = LOSSES["bce"].value(g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis)
-    gradient = LOSSES["bce"].gradient(
-        g.numpy(), y.numpy(), None if w is None else w.numpy(), axis=axis
-    )
-    got = value_and_gradient(
-        BCELoss(per_output=per_output, reduction="none"),
-        g.to(dtype),
-        y,
-        None if w is None else w.to(dtype),
-    )
-    bound = 1e-12 if dtype == torch.float64 else 2e-6
-    np.testing.assert_allclose(got[0].double(), value, rtol=bound)
-    np.testing.assert_allclose(got[1].double(), gradient, rtol=bound, atol=1e-30)
-
-
 def test_bce_takes_infinite_logits_on_the_right_side():
     g = torch.tensor([-torch.inf, torch.inf, 0.0], requires_grad=True)
     loss = BCELoss()(g, torch.tensor([0.0, 1.0, 0.0]))
     loss.backward()
     assert loss.item() == pytest.approx(math.log(2) / 3)
     assert g.grad.tolist() == pytest.approx([0.0, 0.0, 1 / 6])
-
-
-@every_loss
-def test_running_sums_of_one_batch_again_and_again_are_the_batch(name):
-    g, y, _ = batch()
-    expected = value_and_gradient(MODULES[name](), g, y)
-    loss = MODULES[name](running=0.9)
-    for _ in range(5):
-        got = value_and_gradient(loss, g, y)
-        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-15)
-
-
-def test_running_sums_remember_the_class_that_a_batch_lacks():
-    g, y, _ = batch(seed=5)
-    loss = GMNLoss(running=0.9)
-    loss(g, y)
-    negatives = g[y == 0]
-    value, gradient = value_and_gradient(loss, negatives, torch.zeros(len(negatives)))
-    alone, _ = value_and_gradient(GMNLoss(), negatives, torch.zeros(len(negatives)))
-    assert float(value) > float(alone)
-    assert (gradient > 0).all()
-    # state: saved, restored, untouched in evaluation
-    other = GMNLoss(running=0.9)
-    other.load_state_dict(loss.state_dict())
-    assert torch.equal(other.kept, loss.kept)
-    loss.eval()
-    assert float(loss(g, y)) == pytest.approx(float(GMNLoss()(g, y)))
-    assert torch.equal(other.kept, loss.kept)
-
-
-@every_loss
-@pytest.mark.parametrize("bad_batch", [0, 1])
-def test_running_sums_forget_a_batch_that_is_not_finite(name, bad_batch):
-    """In one of two outputs: the other one keeps its sums of the same batch."""
-    batches = [batch(seed=seed, outputs=2)[:2] for seed in range(4)]
-    loss, first, second = (
-        MODULES[name](per_output=True, reduction="none", running=0.9) for _ in range(3)
-    )
-    for number, (logits, target) in enumerate(batches):
-        is_bad = number == bad_batch
-        spoilt = logits * torch.tensor([torch.nan, 1.0]) if is_bad else logits
-        value, gradient = value_and_gradient(loss, spoilt, target)
-        of_second, gradient_of_second = value_and_gradient(second, logits[:, 1:], target[:, 1:])
-        torch.testing.assert_close((value[1:], gradient[:, 1:]), (of_second, gradient_of_second))
-        if is_bad:
-            assert torch.isnan(value[0])
-        else:
-            torch.testing.assert_close(
-                (value[:1], gradient[:, :1]),
-                value_and_gradient(first, logits[:, :1], target[:, :1]),
-            )
-
-
-def test_running_sums_follow_the_logits_to_their_device():
-    loss = GMNLoss(running=0.9)
-    loss(torch.zeros(2), torch.tensor([0, 1]))
-    loss(torch.zeros(2, device="meta"), torch.zeros(2, device="meta"))
-    assert loss.kept.device.type == "meta"
-
-
-def rates(kept):
-    """The means of the positives and of the negatives in what `kept` holds."""
-    negatives, positives = Means.of_flat(kept[:6])
-    return torch.stack(positives[1:]), torch.stack(negatives[1:])
-
-
-@every_loss
-@pytest.mark.parametrize("decay", [0.5, 0.9, 0.99])
-def test_running_sums_keep_the_rate_of_a_class_however_long_it_is_absent(name, decay):
-    """The first output sees no positives for 3,000 batches, the second no negatives, the third no label at all."""
-    g, y, _ = batch(16, seed=5, outputs=3)
-    loss = MODULES[name](running=decay, per_output=True, reduction="none")
-    loss(g.float(), y)
-    of_1, of_0 = rates(loss.kept)
-    g = g.float().requires_grad_()
-    target = torch.tensor([0.0, 1.0, torch.nan]).expand(16, 3)
-    for number in range(1, 3_001):
-        with torch.set_grad_enabled(number % 20 == 0):
-            losses = loss(g, target)
-        assert torch.isfinite(losses).all()
-        if losses.requires_grad:
-            losses.sum().backward()  # added up, a gradient that is not finite stays so
-    assert torch.isfinite(g.grad).all()
-    still_of_1, still_of_0 = rates(loss.kept)
-    torch.testing.assert_close(still_of_1[..., [0, 2]], of_1[..., [0, 2]], rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(still_of_0[..., [1, 2]], of_0[..., [1, 2]], rtol=1e-3, atol=1e-3)
-
-
-@every_loss
-def test_running_sums_without_a_class_for_long_start_again_when_it_is_back(name):
-    """Exactly: what is left of the old ones is below rounding."""
-    g, y, _ = batch(seed=5)
-    loss, fresh = MODULES[name](running=0.5), MODULES[name](running=0.5)
-    loss(-g, y)
-    negatives = g[y == 0]
-    for _ in range(100):
-        loss(negatives, torch.zeros(len(negatives)))
-        fresh(negatives, torch.zeros(len(negatives)))
-    torch.testing.assert_close(
-        value_and_gradient(loss, g, y), value_and_gradient(fresh, g, y), rtol=1e-12, atol=1e-15
-    )
-
-
-@every_loss
-def test_running_of_zero_is_the_batch_alone(name):
-    g, y, _ = batch()
-    loss = MODULES[name](running=0.0)
-    loss(g, y)
-    negatives = g[y == 0]
-    labels = torch.zeros(len(negatives))
-    assert torch.equal(loss(negatives, labels), MODULES[name]()(negatives, labels))
 
 
 @every_loss
@@ -390,12 +184,6 @@ def test_the_scale_of_weights_does_not_matter(name, scale):
     torch.testing.assert_close(
         value_and_gradient(MODULES[name](), g, y, scale * w), expected, rtol=1e-4, atol=1e-6
     )
-
-
-def test_weights_with_a_gradient_are_fine_where_none_is_taken():
-    g, y, w = batch()
-    with torch.no_grad():
-        assert float(GMNLoss()(g, y, w.clone().requires_grad_())) == float(GMNLoss()(g, y, w))
 
 
 @pytest.mark.parametrize(
@@ -519,14 +307,3 @@ def test_the_meta_device_has_shapes(name):
 def test_arrays_are_no_tensors():
     with pytest.raises(TypeError, match="logits must be a tensor; found ndarray"):
         GMNLoss()(np.zeros(3), np.zeros(3))
-
-
-@every_loss
-@pytest.mark.parametrize("label", [0.0, 1.0])
-@pytest.mark.parametrize("block", [10, 10**9])
-def test_one_class_alone_survives_mixed_precisions_scale(name, label, block, monkeypatch):
-    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", block)
-    g = torch.linspace(-3, 3, 64, requires_grad=True)
-    (MODULES[name]()(g, torch.full((64,), label)) * 2.0**24).backward()
-    assert torch.isfinite(g.grad).all()
-    assert (g.grad != 0).any()

@@ -19,11 +19,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(("world", "without_torchmetrics"), [(2, ""), (4, "1")])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("world", "without_torchmetrics"), [(2, ""), pytest.param(4, "1", marks=pytest.mark.long)]
+)
 def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
-    """Every loss; uneven shards; every positive on rank 0; a rank without examples; also micro-batches, the monitor and the sampler.
+    """Every loss; uneven shards; every positive on rank 0; a rank without examples.
 
-    Exact is what float64 shows. In float32 micro-batches add up gradients in another order, and the joined batch alone is up to 1e-6 off.
+    Micro-batches, the monitor and the sampler too. Exact is what float64 shows. In float32
+    micro-batches add up gradients in another order, and the joined batch alone is up to 1e-6 off.
     """
     result = tmp_path / "errors.json"
     environment = {

@@ -1,4 +1,7 @@
-"""tf.distribute.MirroredStrategy on two virtual CPU devices; a process of its own, for devices are made before TensorFlow starts."""
+"""tf.distribute.MirroredStrategy on two virtual CPU devices.
+
+A process of its own, for devices are made before TensorFlow starts.
+"""
 
 import keras
 import numpy as np
