@@ -135,9 +135,9 @@ def _are_shapes_known(*arrays: Array) -> bool:
 
 
 def _all_labels(y: Array) -> Array:
-    """Whether all are 0 or 1; infinity minus itself is not 0."""
+    """Whether all are 0 or 1, the zeros of y(1 − y)."""
     ((values,), xp) = few([y])
-    return (values * values - values == 0).all() if xp is np else ops.all(y * y - y == 0)
+    return (values * (1.0 - values) == 0).all() if xp is np else ops.all(y * (1.0 - y) == 0)
 
 
 def _all_weights(weight: Array) -> Array:
