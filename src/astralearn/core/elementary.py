@@ -19,6 +19,9 @@ TINY = 1e-30
 # 1/2!, 1/3!, …: enough terms that |v| < ½ is exact to rounding of float64.
 _FACTORIAL_RECIPROCALS = tuple(1.0 / math.factorial(k) for k in range(2, 17))
 
+# Minus the coefficients of q, q², … in −q/ln(1−q).
+_GREGORY = (1 / 2, 1 / 12, 1 / 24, 19 / 720, 3 / 160)
+
 
 def minus_abs(x: Array, xp: Any) -> Array:
     """−|x|, differentiable from the right at 0.
@@ -73,18 +76,17 @@ def log1p_of_odds(p: Array, xp: Any) -> Array:
 
 
 def one_minus_exp(s: Array, rest: Array, xp: Any) -> Array:
-    """1 − e^{−s} for s ≥ 0, given rest = e^{−s}: the higher of two lower bounds.
+    """q = 1 − e^{−s} for s ≥ 0, given rest = e^{−s}, where the difference may cancel.
 
-    A partial sum of its series that ends in a negative term is one, 1 − rest without the rounding
-    of rest the other. The higher is off by less than 3e-6 of the value in float32, 2e-14 in
-    float64.
+    There q = s·(−q/ln(1−q)), and the bracket is 1 − q/2 − q²/12 − … with the rounded q, which its
+    small part forgives. Off by less than 4e-6 of the value in float32, 4e-14 in float64.
     """
-    terms, rounding = (7, 5e-16) if is_double(s) else (3, 1.8e-7)
-    v = at_most(s, 1.0, xp)
-    series = _FACTORIAL_RECIPROCALS[terms - 1]
-    for term in _FACTORIAL_RECIPROCALS[terms - 2 :: -1]:
-        series = term - v * series
-    return larger(v * (1.0 - v * series), (1.0 - rounding) - rest, xp)
+    terms, small = (_GREGORY, 0.005) if is_double(s) else (_GREGORY[:2], 0.03)
+    q = 1.0 - rest
+    series = terms[-1]
+    for term in terms[-2::-1]:
+        series = term + q * series
+    return xp.where(q < small, s * (1.0 - q * series), q)
 
 
 def at_least(value: Array, floor: float, xp: Any) -> Array:
