@@ -26,6 +26,9 @@ TESTED_ELSEWHERE = {
     "datasets/errors.py": "classes without code",
     "study/errors.py": "classes without code",
     "study/record.py": "classes without code",
+    "keras/callbacks.py": "what check_fit trains with",
+    "keras/optimizer.py": "what check_fit trains with",
+    "keras/tensors.py": "what every check computes with",
     "engine/epoch.py": "the loop that test_training runs",
     "engine/lbfgs.py": "the search that test_training runs",
 }
@@ -35,6 +38,10 @@ WITHOUT_MODULE = {
     "imports.py": "the whole library in a fresh interpreter",
     "public_api.py": "the whole library's names",
     "snippets.py": "code in README and docs",
+    "keras/fit.py": "training from end to end, with optimizer and callbacks",
+    "keras/saving.py": "models as a whole",
+    "keras/data_parallel.py": "JAX's devices, in a process of its own",
+    "keras/mirrored_eagerly.py": "TensorFlow's replicas, in a process of its own",
     "keras/backends.py": "runs the check_*.py of every module on each backend",
     "keras/examples.py": "scripts",
     "keras/import.py": "the room in a fresh interpreter",
@@ -64,16 +71,16 @@ LEAVES = {
     "model_file": "models of every room are written alike",
 }
 
-OPEN_UNTESTED: dict[str, int] = {"boosting": 2, "keras": 3}
-OPEN_TESTS: dict[str, int] = {"boosting": 1, "keras": 4}
+OPEN_UNTESTED: dict[str, int] = {"boosting": 2}
+OPEN_TESTS: dict[str, int] = {"boosting": 1}
 OPEN_LONG_FILES: dict[str, int] = {"boosting": 2}
 OPEN_LONG_LINES: dict[str, int] = {"boosting": 16, "core": 13, "datasets": 1, "verbs": 1}
 OPEN_OPENINGS: dict[str, int] = {
     "boosting": 44,
-    "classifier": 10,
+    "classifier": 17,
     "core": 2,
     "datasets": 11,
-    "engine": 2,
+    "engine": 3,
     "report": 6,
     "study": 6,
     "tabular": 7,
