@@ -35,9 +35,11 @@ import numpy as np
 from astralearn.boosting.slope_learner import SlopeLearner
 from astralearn.boosting.sweep import Factors, Rows, Sweep, sweep
 from astralearn.core import LOSSES, SoftConfusion, rebalanced_logit
+from astralearn.core.class_means import Means
 
-# The losses of the soft counts; they and cross-entropy have objectives.
-OF_COUNTS = tuple(name for name, loss in LOSSES.items() if loss.partials is not None)
+# The losses of the soft counts, and means over rows that do not see each other (BCE).
+OF_COUNTS = tuple(name for name, loss in LOSSES.items() if loss.power == 1)
+MEANS = tuple(name for name, loss in LOSSES.items() if loss.is_mean)
 
 # A row's least curvature, times its weight: a leaf has a denominator where all of it underflows.
 LEAST_CURVATURE = 1e-16
@@ -186,7 +188,7 @@ class Objective:
             rows,
             x,
             self.slope if slope is None else slope,
-            coupled=self.loss != "bce",
+            coupled=not LOSSES[self.loss].is_mean,
             with_slope=self.learner.learnable,
             n_threads=self.n_threads,
         )
@@ -198,15 +200,16 @@ class Objective:
         )
         self.counts = SoftConfusion(tn, fp, fn, tp)
         total = tn + fp + fn + tp
-        by_tn, by_tp = self._pulls(self.counts, total)
-        by_tp *= self.scale_pos_weight
+        means = Means.of_counts(self.counts, xp=np)
+        factors = LOSSES[self.loss].factors(means, (0.0, 0.0), xp=np)
+        by_tn, by_tp = float(factors[0]), self.scale_pos_weight * float(factors[1])
         self.learner.step(by_tn * slope_tn + by_tp * slope_tp, float(self.counts.e_ratio))
-        curvature = total * (abs(by_tn) * curvature_tn + abs(by_tp) * curvature_tp)
+        curvature = total * (by_tn * curvature_tn + by_tp * curvature_tp)
         weight = tn + fp + self.scale_pos_weight * (fn + tp)
         each = (shared * curvature / weight if weight > 0 else 0.0) + LEAST_CURVATURE
         return (
-            Factors(total * by_tn, (1 - shared) * abs(total * by_tn), each),
-            Factors(total * by_tp, (1 - shared) * abs(total * by_tp), each * self.scale_pos_weight),
+            Factors(total * by_tn, (1 - shared) * total * by_tn, each),
+            Factors(total * by_tp, (1 - shared) * total * by_tp, each * self.scale_pos_weight),
         )
 
     def value(
@@ -234,15 +237,6 @@ class Objective:
         share = min(max(share, 1e-12), 1.0 - 1e-12)
         logit = math.log(self.scale_pos_weight) + math.log(share) - math.log1p(-share)
         return inverse_warp(logit, self.slope)
-
-    def _pulls(self, counts: SoftConfusion, total: float) -> tuple[float, float]:
-        """How much J falls with TN and with TP; for BCE, with each unit of its weighted sum."""
-        partials = LOSSES[self.loss].partials
-        if partials is None:
-            each = 1.0 / total if total > 0 else 0.0
-            return each, each
-        by_tp, by_tn = partials(counts)
-        return -float(by_tn), -float(by_tp)
 
     def _rows(self, y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None) -> Rows:
         """Labels and weights, checked once per training: later rounds find them unchanged."""
@@ -304,8 +298,8 @@ class ConfusionObjective(Objective):
 
 def make_objective(loss: str, activation: str, **options: Unpack[Options]) -> Objective:
     """The objective of one of the paper's methods, by the names that estimators use."""
-    if loss not in ("bce", *OF_COUNTS):
-        raise ValueError(f"loss must be one of bce, {', '.join(OF_COUNTS)}; found {loss!r}")
+    if loss not in (*MEANS, *OF_COUNTS):
+        raise ValueError(f"loss must be one of {', '.join((*MEANS, *OF_COUNTS))}; found {loss!r}")
     return Objective(loss, activation=activation, **options)
 
 

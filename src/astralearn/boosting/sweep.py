@@ -1,11 +1,12 @@
-"""One sweep over the rows: every row's derivatives up to one factor per class, and the eight sums that fix these factors.
+"""One sweep over the rows: their derivatives up to a factor per class, and the sums that fix it.
 
-Negatives, the many, share their exponentials (`core.row_terms`), in blocks and on several threads: NumPy's, or, where there are enough of
-them to repay half a second of compiling, JAX's. Positives, the few, are swept in double precision.
+Negatives, the many, are swept in blocks and on several threads: by NumPy or, where there are enough
+of them to repay compiling, by JAX. Positives, the few, are swept in double precision.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +17,11 @@ import numpy as np
 
 from astralearn.core.confusion import right_and_wrong
 from astralearn.core.inputs import Array
-from astralearn.core.row_terms import STEEP, SlopeNumbers, plain_row_terms, row_terms, slope_numbers
-from astralearn.core.warp import Warp, of_slope, slope_derivative, warp
+from astralearn.core.warp import OfSlope, Pulls, negatives, of_slope, positives
 from astralearn.engine.fork import check_fork
 
-# Bytes per array and block: small enough for the allocator to give a temporary the pages of the last one, and for the cache.
+# Bytes per array and block: small enough for the allocator to give a temporary the pages of the
+# last one, and for the cache.
 BLOCK_BYTES = 1 << 15
 
 # Float32 rows from which on the compiled sweep pays for its compilation: within 100 rounds.
@@ -29,21 +30,33 @@ COMPILED_ROWS = 1 << 18
 # Fewer rows than this are swept before a thread has started.
 ROWS_PER_THREAD = 1 << 16
 
+# Of the compiled sweep: rows that stay in one core's cache, and running totals kept side by side,
+# so that summing is done in vectors and rounds less.
+STRIPE, _LANES = 1 << 14, 64
+
+# JAX reads an array where it lies if its address is a multiple of this, and otherwise copies it.
+_ALIGNMENT = 64
+
 
 class Kind(NamedTuple):
-    """What a compiler has to know of a sweep. coupled: the loss sees the counts. plain: z = σ(x). steep: see `row_terms`."""
+    """What a compiler has to know of a sweep.
+
+    coupled: the loss sees the counts.
+    plain: z = σ(x).
+    """
 
     coupled: bool
     plain: bool
-    steep: bool
 
 
 @dataclass(frozen=True)
 class Rows:
     """Labels and weights as a sweep needs them, the same in every round.
 
-    weight: shape (n,), None where every row weighs 1. of_negatives: weights (or just yes and no), 0 for positives, shape (n,).
-    positives: their places. of_positives: their weights.
+    weight: shape (n,), None where every row weighs 1.
+    of_negatives: weights (or just yes and no), 0 for positives, shape (n,).
+    positives: their places.
+    of_positives: their weights.
     """
 
     weight: np.ndarray | None
@@ -61,8 +74,11 @@ class Rows:
 
 
 class Found(NamedTuple):
-    """Of rows of one class. gradient, curvature: up to the factor of the class, shape (k,). sums: right, wrong (a positive's: wrong,
-    right), curvature and, unless plain, the slope sum, block by block, shape (blocks, 3 or 4)."""
+    """Of rows of one class.
+
+    gradient, curvature: up to the factor of the class, shape (k,).
+    sums: of right, wrong, curvature and the slope's pull, block by block, shape (blocks, 4).
+    """
 
     gradient: np.ndarray
     curvature: np.ndarray
@@ -70,8 +86,11 @@ class Found(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What makes a class's derivatives the loss's. gradient, own ≥ 0: multiply the sweep's gradient and curvature. shared > 0: times a
-    row's weight, the curvature that it gets beside its own."""
+    """What makes a class's derivatives the loss's.
+
+    gradient, own ≥ 0: multiply the sweep's gradient and curvature.
+    shared > 0: times a row's weight, the curvature that it gets beside its own.
+    """
 
     gradient: float
     own: float
@@ -80,7 +99,11 @@ class Factors(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """What one sweep found. negatives: each thread's share of all rows, in order and 0 for positives. positives: in double precision."""
+    """What one sweep found.
+
+    negatives: each thread's share of all rows, in order and 0 for positives.
+    positives: in double precision.
+    """
 
     rows: Rows
     negatives: list[Found]
@@ -89,25 +112,20 @@ class Sweep:
     @property
     def sums(self) -> np.ndarray:
         """tn, fp, fn, tp, then of negatives and of positives the curvature and the slope sum."""
-        tn, fp, curvature_tn, *slope_tn = np.concatenate(
-            [found.sums for found in self.negatives]
-        ).sum(axis=0)
-        fn, tp, curvature_tp, slope_tp = self.positives.sums.sum(axis=0)
-        return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, sum(slope_tn), slope_tp])
+        many = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
+        tn, fp, curvature_tn, slope_tn = many
+        tp, fn, curvature_tp, slope_tp = self.positives.sums.sum(axis=0)
+        return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp])
 
     def scaled(self, of_negatives: Factors, of_positives: Factors) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature of the loss, shape (n,) (in place where possible: a sweep is used once)."""
+        """Gradient and curvature of the loss, shape (n,); in place, for a sweep is used once."""
+        rows, few = self.rows, self.positives
         gradient = _multiplied([found.gradient for found in self.negatives], of_negatives.gradient)
         curvature = _multiplied([found.curvature for found in self.negatives], of_negatives.own)
-        curvature += (
-            of_negatives.shared
-            if self.rows.weight is None
-            else of_negatives.shared * self.rows.weight
-        )
-        gradient[self.rows.positives] = of_positives.gradient * self.positives.gradient
-        curvature[self.rows.positives] = (
-            of_positives.own * self.positives.curvature
-            + of_positives.shared * self.rows.of_positives
+        curvature += of_negatives.shared * (1.0 if rows.weight is None else rows.weight)
+        gradient[rows.positives] = of_positives.gradient * few.gradient
+        curvature[rows.positives] = (
+            of_positives.own * few.curvature + of_positives.shared * rows.of_positives
         )
         return gradient, curvature
 
@@ -131,91 +149,93 @@ def sweep(
 ) -> Sweep:
     """Both classes' rows at the scores x.
 
-    With w a row's weight, σ(m) its probability of being wrong, g′ = ∂g/∂x and c = σ(−m) where `coupled` (the loss sees the counts),
-    otherwise 1: gradient ±w c σ(m) g′, curvature w c σ(m) σ(−m) g′², slope sum Σ ±w c σ(m) ∂g/∂b; − for a positive.
+    With w a row's weight, σ(m) its probability of being wrong, g′ = ∂g/∂x and c = σ(−m) where
+    coupled, otherwise 1: gradient ±w c σ(m) g′, curvature w c σ(m) σ(−m) g′², slope sum
+    Σ ±w c σ(m) ∂g/∂b; − for a positive.
+
+    slope: b.
+    coupled: whether the loss sees the counts.
+    with_slope: whether the slope sum is wanted.
     """
     n = len(x)
-    kind = Kind(coupled, plain=slope == 1.0 and not with_slope, steep=slope > STEEP)
-    at = slope_numbers(slope)
+    kind = Kind(coupled, plain=slope == 1.0 and not with_slope)
+    shared = _numbers_of(slope)
     threads = max(1, min(n_threads or available_cores(), n // ROWS_PER_THREAD))
-    size, negatives = _block_size_and_function(n, x.dtype)
-    share = size * max(
-        1, -(-n // (size * threads))
-    )  # whole blocks, whose sums are then the same for any number of threads
+    compiled = is_compiled(n, x.dtype)
+    of_rows = _compiled_negatives if compiled else _negatives
+    size = STRIPE if compiled else BLOCK_BYTES // x.itemsize
+    # Whole blocks, whose sums are then the same for any number of threads.
+    share = size * max(1, -(-n // (size * threads)))
 
     def of_share(start: int) -> Found:
         some = slice(start, start + share)
-        return negatives(x[some], rows.of_negatives[some], at, kind)
+        return of_rows(x[some], rows.of_negatives[some], shared, kind)
 
     many = list(_mapped(of_share, range(0, max(n, 1), share), threads))
-    return Sweep(
-        rows, many, _positives(x[rows.positives].astype(np.float64), rows.of_positives, slope, kind)
-    )
+    few = _positives(x[rows.positives].astype(np.float64), rows.of_positives, shared, kind)
+    return Sweep(rows, many, few)
 
 
-def _block_size_and_function(n: int, dtype: Any) -> tuple[int, Callable[..., Found]]:
-    if not is_compiled(n, dtype):
-        return BLOCK_BYTES // dtype.itemsize, _negatives
-    from astralearn.boosting import compiled_sweep
-
-    return compiled_sweep.STRIPE, compiled_sweep.negatives
+def is_compiled(n: int, dtype: Any) -> bool:
+    """Whether so many rows are swept by JAX."""
+    return n >= COMPILED_ROWS and dtype == np.float32
 
 
-def negatives_of(
-    x: Array, w: Array, at: SlopeNumbers, kind: Kind, *, xp: Any
-) -> tuple[Array, Array, list[Array]]:
-    """Gradient and curvature of rows labelled 0, and what each adds to the sums (see `Found`); no weight, no row."""
-    terms = plain_row_terms(x, xp=xp) if kind.plain else row_terms(x, at, steep=kind.steep, xp=xp)
-    right = w * terms.right
+def check_process(n: int, dtype: Any) -> None:
+    """Refuse now what the first sweep would: a library's own threads may hang before it."""
+    if is_compiled(n, dtype):
+        check_fork()
+
+
+@functools.lru_cache(maxsize=16)  # CatBoost asks for the same slope a hundred times a round.
+def _numbers_of(slope: float) -> OfSlope:
+    """What all rows share, in Python's floats, which leave the rows' precision as it is."""
+    return OfSlope(*map(float, of_slope(np.float64(slope), xp=np)))
+
+
+def _derivatives(
+    pulls: Pulls, w: Array, kind: Kind
+) -> tuple[Array, Array, tuple[Array, Array, Array, Array | float]]:
+    """Gradient and curvature of a class's rows, and what each adds to the sums (see `Found`)."""
+    right = w * pulls.right
     pulled = right if kind.coupled else w
-    gradient = pulled * terms.pull
-    curvature = gradient * terms.right if kind.plain else gradient * terms.right * terms.steepness
-    slope_sum = [] if kind.plain else [pulled * terms.slope_pull]
-    return gradient, curvature, [right, w * terms.wrong, curvature, *slope_sum]
+    gradient = pulled * pulls.dx
+    steep = pulls.right if kind.plain else pulls.right * pulls.steepness
+    curvature = abs(gradient) * steep
+    by_slope = 0.0 if kind.plain else pulled * pulls.db
+    return gradient, curvature, (right, w * pulls.wrong, curvature, by_slope)
 
 
-def _negatives(x: np.ndarray, w: np.ndarray, at: SlopeNumbers, kind: Kind) -> Found:
-    def block(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
-        gradient, curvature, summands = negatives_of(x, w, at, kind, xp=np)
-        return gradient, curvature, [summand.sum() for summand in summands]
+def _pulls_of_negatives(x: Array, shared: OfSlope, kind: Kind, xp: Any) -> Pulls:
+    if not kind.plain:
+        return negatives(x, shared, with_steepness=True, xp=xp)
+    right, wrong = right_and_wrong(x, xp)
+    return Pulls(right, wrong, log_right=None, dx=wrong, db=None, steepness=1.0)
 
-    return _in_blocks(block, x, w)
 
-
-def _positives(x: np.ndarray, w: np.ndarray, slope: float, kind: Kind) -> Found:
-    """Of rows labelled 1."""
-    shared = of_slope(np.float64(slope), xp=np)
-
-    def block(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
-        one = np.ones_like(x)
-        g, steepness, lag = Warp(x, one, one) if kind.plain else warp(x, slope, xp=np)
-        right, wrong = right_and_wrong(-g, np)
-        pull = (w * right if kind.coupled else w) * wrong
-        along = pull * steepness
-        slope_sum = (
-            0.0
-            if kind.plain
-            else -slope_derivative(shared, along @ x, along.sum(), pull @ lag, pull.sum())
-        )
-        curvature = along * (right * steepness)
-        return -along, curvature, [w @ wrong, w @ right, curvature.sum(), slope_sum]
+def _negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
+    def block(x: np.ndarray, w: np.ndarray) -> Any:
+        return _derivatives(_pulls_of_negatives(x, shared, kind, np), w, kind)
 
     return _in_blocks(block, x, w)
 
 
-def _in_blocks(
-    function: Callable[..., tuple[np.ndarray, np.ndarray, list[float]]],
-    x: np.ndarray,
-    w: np.ndarray,
-) -> Found:
+def _positives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
+    def block(x: np.ndarray, w: np.ndarray) -> Any:
+        return _derivatives(positives(x, None if kind.plain else shared, xp=np), w, kind)
+
+    return _in_blocks(block, x, w)
+
+
+def _in_blocks(function: Callable[..., Any], x: np.ndarray, w: np.ndarray) -> Found:
     """BLOCK_BYTES at a time; no rows are one block of none."""
     gradient, curvature = np.empty_like(x), np.empty_like(x)
     size = BLOCK_BYTES // x.itemsize
     sums = []
     for start in range(0, max(len(x), 1), size):
         block = slice(start, start + size)
-        gradient[block], curvature[block], of_block = function(x[block], w[block])
-        sums.append(of_block)
+        gradient[block], curvature[block], summands = function(x[block], w[block])
+        sums.append([np.sum(summand) for summand in summands])
     return Found(gradient, curvature, np.asarray(sums, np.float64))
 
 
@@ -228,15 +248,51 @@ def _mapped(function: Callable[[int], Found], starts: range, threads: int) -> It
         yield from pool.map(function, starts)
 
 
-def is_compiled(n: int, dtype: Any) -> bool:
-    """Whether so many rows are swept by JAX."""
-    return n >= COMPILED_ROWS and dtype == np.float32
+def _compiled_negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
+    """Any number of rows, float32, in one pass over memory; on the CPU, wherever JAX would go.
+
+    Each number of stripes compiles once. A stripe's sums are its own, so that it does not matter
+    which stripes share a call.
+    """
+    check_fork()
+    import jax
+
+    n = len(x)
+    with jax.default_device(jax.devices("cpu")[0]):
+        gradient, curvature, lanes = _compiled(kind)(_in_stripes(x), _in_stripes(w), shared)
+    sums = np.asarray(lanes).sum(axis=2, dtype=np.float64)
+    return Found(np.asarray(gradient)[:n], np.asarray(curvature)[:n], sums)
 
 
-def check_process(n: int, dtype: Any) -> None:
-    """Refuse now what the first sweep would: a library's own threads may hang before it."""
-    if is_compiled(n, dtype):
-        check_fork()
+def _in_stripes(values: np.ndarray) -> np.ndarray:
+    """Copied to where JAX reads them, shape (stripes, STRIPE), with zeros after the last row."""
+    size = -(-len(values) // STRIPE) * STRIPE
+    room = np.empty(size + _ALIGNMENT, values.dtype)
+    start = -room.ctypes.data % _ALIGNMENT // values.itemsize
+    padded = room[start : start + size]
+    padded[: len(values)] = values
+    padded[len(values) :] = 0
+    return padded.reshape(-1, STRIPE)
+
+
+@functools.cache
+def _compiled(kind: Kind) -> Callable[..., Any]:
+    import jax
+    import jax.numpy as jnp
+
+    def stripe(shared: OfSlope, _: None, rows: tuple[Any, Any]) -> tuple[None, Any]:
+        x, w = rows
+        pulls = _pulls_of_negatives(x, shared, kind, jnp)
+        gradient, curvature, summands = _derivatives(pulls, w, kind)
+        lanes = [jnp.broadcast_to(each, x.shape).reshape(-1, _LANES).sum(0) for each in summands]
+        return None, (gradient, curvature, jnp.stack(lanes))
+
+    def stripes(x: Any, w: Any, shared: OfSlope) -> tuple[Any, Any, Any]:
+        _, found = jax.lax.scan(functools.partial(stripe, shared), None, (x, w))
+        gradient, curvature, totals = found
+        return gradient.reshape(-1), curvature.reshape(-1), totals
+
+    return jax.jit(stripes)
 
 
 def available_cores() -> int:
