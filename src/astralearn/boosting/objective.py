@@ -195,21 +195,25 @@ class Objective:
 
     def advance(self, sums: np.ndarray, shared: float = 0.0) -> tuple[Factors, Factors]:
         """The factors of both classes that the sums of all rows imply; then the slope moves."""
-        tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp = (
-            float(each) for each in sums
-        )
-        self.counts = SoftConfusion(tn, fp, fn, tp)
-        total = tn + fp + fn + tp
-        means = Means.of_counts(self.counts, xp=np)
+        sums = np.asarray(sums, np.float64)
+        counts, (curvature_tn, curvature_tp), by_slope = sums[:4], sums[4:6], sums[6:]
+        self.counts = SoftConfusion(*map(float, counts))
+        total = float(counts.sum()) or 1.0
+        # J sees no unit of weight: with the total as unit, these are the factors of W·J.
+        means = Means.of_counts(SoftConfusion(*(counts / total)), xp=np)
         factors = LOSSES[self.loss].factors(means, (0.0, 0.0), xp=np)
-        by_tn, by_tp = float(factors[0]), self.scale_pos_weight * float(factors[1])
-        self.learner.step(by_tn * slope_tn + by_tp * slope_tp, float(self.counts.e_ratio))
-        curvature = total * (by_tn * curvature_tn + by_tp * curvature_tp)
+        negative, positive = float(factors[0]), self.scale_pos_weight * float(factors[1])
+        slope_tn, slope_tp = by_slope / total
+        self.learner.step(
+            negative * slope_tn + positive * slope_tp, e_ratio=float(self.counts.e_ratio)
+        )
+        tn, fp, fn, tp = self.counts
         weight = tn + fp + self.scale_pos_weight * (fn + tp)
+        curvature = negative * curvature_tn + positive * curvature_tp
         each = (shared * curvature / weight if weight > 0 else 0.0) + LEAST_CURVATURE
         return (
-            Factors(total * by_tn, (1 - shared) * total * by_tn, each),
-            Factors(total * by_tp, (1 - shared) * total * by_tp, each * self.scale_pos_weight),
+            Factors(negative, (1 - shared) * negative, each),
+            Factors(positive, (1 - shared) * positive, each * self.scale_pos_weight),
         )
 
     def value(

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astralearn.core.confusion import right_and_wrong
 from astralearn.core.inputs import Array
 from astralearn.core.warp import OfSlope, Pulls, negatives, of_slope, positives
 from astralearn.engine.fork import check_fork
@@ -77,7 +76,7 @@ class Found(NamedTuple):
     """Of rows of one class.
 
     gradient, curvature: up to the factor of the class, shape (k,).
-    sums: of right, wrong, curvature and the slope's pull, block by block, shape (blocks, 4).
+    sums: of right, wrong, curvature and, unless plain, the slope's pull; (blocks, 3 or 4).
     """
 
     gradient: np.ndarray
@@ -113,9 +112,10 @@ class Sweep:
     def sums(self) -> np.ndarray:
         """tn, fp, fn, tp, then of negatives and of positives the curvature and the slope sum."""
         many = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
-        tn, fp, curvature_tn, slope_tn = many
-        tp, fn, curvature_tp, slope_tp = self.positives.sums.sum(axis=0)
-        return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, slope_tn, slope_tp])
+        tn, fp, curvature_tn, *slope_tn = many
+        tp, fn, curvature_tp, *slope_tp = self.positives.sums.sum(axis=0)
+        by_slope = sum(slope_tn), sum(slope_tp)
+        return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, *by_slope])
 
     def scaled(self, of_negatives: Factors, of_positives: Factors) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature of the loss, shape (n,); in place, for a sweep is used once."""
@@ -193,36 +193,34 @@ def _numbers_of(slope: float) -> OfSlope:
     return OfSlope(*map(float, of_slope(np.float64(slope), xp=np)))
 
 
-def _derivatives(
-    pulls: Pulls, w: Array, kind: Kind
-) -> tuple[Array, Array, tuple[Array, Array, Array, Array | float]]:
+def _derivatives(pulls: Pulls, w: Array, kind: Kind) -> tuple[Array, Array, list[Array]]:
     """Gradient and curvature of a class's rows, and what each adds to the sums (see `Found`)."""
     right = w * pulls.right
     pulled = right if kind.coupled else w
     gradient = pulled * pulls.dx
-    steep = pulls.right if kind.plain else pulls.right * pulls.steepness
-    curvature = abs(gradient) * steep
-    by_slope = 0.0 if kind.plain else pulled * pulls.db
-    return gradient, curvature, (right, w * pulls.wrong, curvature, by_slope)
+    curvature = gradient * pulls.right
+    if kind.plain:
+        return gradient, curvature, [right, w * pulls.wrong, curvature]
+    curvature = curvature * pulls.steepness
+    return gradient, curvature, [right, w * pulls.wrong, curvature, pulled * pulls.db]
 
 
-def _pulls_of_negatives(x: Array, shared: OfSlope, kind: Kind, xp: Any) -> Pulls:
-    if not kind.plain:
-        return negatives(x, shared, with_steepness=True, xp=xp)
-    right, wrong = right_and_wrong(x, xp)
-    return Pulls(right, wrong, log_right=None, dx=wrong, db=None, steepness=1.0)
+def _of_negatives(x: Array, w: Array, shared: OfSlope, kind: Kind, xp: Any) -> Any:
+    own = None if kind.plain else shared
+    return _derivatives(negatives(x, own, with_steepness=True, xp=xp), w, kind)
 
 
 def _negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
-    def block(x: np.ndarray, w: np.ndarray) -> Any:
-        return _derivatives(_pulls_of_negatives(x, shared, kind, np), w, kind)
-
-    return _in_blocks(block, x, w)
+    return _in_blocks(lambda x, w: _of_negatives(x, w, shared, kind, np), x, w)
 
 
 def _positives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
     def block(x: np.ndarray, w: np.ndarray) -> Any:
-        return _derivatives(positives(x, None if kind.plain else shared, xp=np), w, kind)
+        pulls = positives(x, None if kind.plain else shared, xp=np)
+        # Exact however far a positive is lost, where its share of all that are counts.
+        pulls = pulls._replace(right=np.exp(pulls.log_right), dx=-pulls.dx)
+        gradient, curvature, summands = _derivatives(pulls, w, kind)
+        return -gradient, curvature, summands
 
     return _in_blocks(block, x, w)
 
@@ -235,7 +233,7 @@ def _in_blocks(function: Callable[..., Any], x: np.ndarray, w: np.ndarray) -> Fo
     for start in range(0, max(len(x), 1), size):
         block = slice(start, start + size)
         gradient[block], curvature[block], summands = function(x[block], w[block])
-        sums.append([np.sum(summand) for summand in summands])
+        sums.append([summand.sum() for summand in summands])
     return Found(gradient, curvature, np.asarray(sums, np.float64))
 
 
@@ -282,9 +280,8 @@ def _compiled(kind: Kind) -> Callable[..., Any]:
 
     def stripe(shared: OfSlope, _: None, rows: tuple[Any, Any]) -> tuple[None, Any]:
         x, w = rows
-        pulls = _pulls_of_negatives(x, shared, kind, jnp)
-        gradient, curvature, summands = _derivatives(pulls, w, kind)
-        lanes = [jnp.broadcast_to(each, x.shape).reshape(-1, _LANES).sum(0) for each in summands]
+        gradient, curvature, summands = _of_negatives(x, w, shared, kind, jnp)
+        lanes = [summand.reshape(-1, _LANES).sum(axis=0) for summand in summands]
         return None, (gradient, curvature, jnp.stack(lanes))
 
     def stripes(x: Any, w: Any, shared: OfSlope) -> tuple[Any, Any, Any]:

@@ -15,6 +15,7 @@ training pass (docs/pytorch.md).
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from astralearn.core.curve import checked_logits
@@ -139,15 +140,18 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
     shared: `of_slope` of a slope that broadcasts against x; None for the plain sigmoid.
     with_steepness: whether ∂g/∂x is wanted instead of ln(1 − z); small odds then need more care.
     """
+    if shared is None and with_steepness:
+        odds = xp.exp(at_most(x, HIGHEST, xp))
+        right = 1.0 / (1.0 + odds)
+        wrong = odds * right
+        return Pulls(right, wrong, log_right=None, dx=wrong, db=None, steepness=1.0)
     if shared is None:
         return _plain(x, 1.0, xp)
     t = shared.b * x + shared.log_b
-    if with_steepness:
-        odds = xp.exp(at_least(at_most(t, HIGHEST, xp), LOWEST, xp))
-        softplus_t = log1p_of_odds(odds, xp)
-    else:
-        odds = xp.exp(at_most(t, HIGHEST, xp))
-        softplus_t = xp.log(1.0 + odds)
+    odds = xp.exp(at_most(t, HIGHEST, xp))
+    # For the ratio of two that vanish; the pulls themselves go on falling.
+    bounded = at_least(odds, math.exp(LOWEST), xp) if with_steepness else odds
+    softplus_t = log1p_of_odds(bounded, xp) if with_steepness else xp.log(1.0 + odds)
     c = _curve(larger(softplus_t, t, xp), shared, xp)
     from_one = 1.0 + odds
     # One division instead of two.
@@ -160,7 +164,7 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
         log_right=None if with_steepness else shared.origin - c.s - xp.log(c.weighed),
         dx=dx,
         db=(dx * (x + shared.inverse) - c.s * share) * shared.inverse - shared.k * wrong,
-        steepness=odds / (from_one * c.y_hat) if with_steepness else None,
+        steepness=bounded / (from_one * c.y_hat) if with_steepness else None,
     )
 
 
