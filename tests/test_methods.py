@@ -134,15 +134,17 @@ def test_an_installed_package_that_raises_when_imported_costs_only_its_methods(m
     assert absent == [f"LightGBM was left out: {type(error).__name__}: {error}"]
 
 
+@pytest.mark.slow
 def test_boosted_trees_run_through_the_study(tmp_path):
-    """The contract with the three classifiers: cloned, seeded, on one core, decisions and scores of every fold."""
+    """The contract: cloned, seeded, on one core, decisions and scores of every fold."""
     for library in ("lightgbm", "xgboost", "catboost"):
         pytest.importorskip(library)
     methods = choose(["trees"]).methods
-    assert all(
-        m.estimator.get_params().get("n_jobs", m.estimator.get_params().get("thread_count")) == 1
-        for m in methods
-    )
+    for method in methods:
+        settings = method.estimator.get_params()
+        assert settings.get("n_jobs", settings.get("thread_count")) == 1
+        few = "iterations" if method.name == "ASTra-CatBoost" else "n_estimators"
+        method.estimator.set_params(**{few: 10})
     records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / "trees")
     assert len(records) == 15
     assert {record.error for record in records} == {None}
@@ -157,13 +159,15 @@ def test_unknown_names():
         choose(["kNN"])
 
 
-def test_the_real_ladder_runs_through_the_study(tmp_path):
-    """The contract with ASTraClassifier: stacks of pairs and of triples, decisions, scores and monitored e-ratios."""
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", ["GMN", pytest.param("all", marks=pytest.mark.long)])
+def test_the_real_ladder_runs_through_the_study(tmp_path, chosen):
+    """The contract: stacks of pairs and triples, decisions, scores and monitored e-ratios."""
     few = replace(PROTOCOL, epochs=30, burn_in=10)
-    for name, methods in {
-        "practice": choose(["ladder", "weighted MLP"], epochs=30).methods,
-        "paper": paper_ladder(few),
-    }.items():
+    practice = choose(["ladder", "weighted MLP"], epochs=30).methods
+    for name, ladder in {"practice": practice, "paper": paper_ladder(few)}.items():
+        wanted = [method for method in ladder if method.name in (DEFAULT_METHOD, chosen)]
+        methods = wanted if chosen != "all" else ladder
         records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / name)
         assert len(records) == 5 * len(methods)
         assert {record.error for record in records} == {None}

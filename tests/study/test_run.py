@@ -187,20 +187,30 @@ def test_two_runs_on_one_file(tmp_path):
     assert len(run(plan(), tmp_path / "s.sqlite")) == 30
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_as_one(tmp_path):
     run(plan(), tmp_path / "one.sqlite")
     run(plan(), tmp_path / "two.sqlite", n_jobs=2)
     assert content(tmp_path / "two.sqlite") == content(tmp_path / "one.sqlite")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the script that kills forks its victims")
-@pytest.mark.parametrize(("kills", "jobs"), [(20, 1), pytest.param(3, 2, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("kills", "jobs"),
+    [
+        (6, 1),
+        pytest.param(20, 1, marks=pytest.mark.long),
+        pytest.param(3, 2, marks=pytest.mark.long),
+    ],
+)
 def test_killed_at_random_moments_a_study_ends_as_if_it_had_run_through(tmp_path, kills, jobs):
     script = Path(__file__).parent / "kill_and_resume.py"
 
     def study(name, kills, jobs):
         command = [sys.executable, script, tmp_path / name, str(kills), str(jobs), "5"]
-        # Not through a pipe: workers of a killed run outlive it for a while and would hold its end. Joblib complains of what they leave.
+        # Not through a pipe: workers of a killed run outlive it for a moment and would hold its
+        # end. Joblib complains of what they leave.
         with (
             (tmp_path / "said").open("w+") as said,
             (tmp_path / "complaints").open("w") as complaints,
@@ -220,7 +230,9 @@ def test_killed_at_random_moments_a_study_ends_as_if_it_had_run_through(tmp_path
     assert len(content(tmp_path / "killed.sqlite")["records"]) == 150
 
 
-def test_a_dask_cluster_of_two_workers_writes_the_same(tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_dask_cluster_of_two_workers_writes_the_same(tmp_path, processes):
     distributed = pytest.importorskip("distributed")
     methods = [
         Method("lr", LogisticRegression(class_weight="balanced")),
@@ -228,9 +240,9 @@ def test_a_dask_cluster_of_two_workers_writes_the_same(tmp_path):
     ]
     run(plan(methods=methods), tmp_path / "here.sqlite")
     with (
-        # any port: another test may have a cluster too
+        # Any port will do: another test may have a cluster too.
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=processes
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),

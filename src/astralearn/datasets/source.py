@@ -196,15 +196,23 @@ def _answer(request: urllib.request.Request) -> Any:
 
     def ask() -> None:
         try:
-            answer.set_result(urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS))
+            response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
         except BaseException as error:
-            answer.set_exception(error)
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(error)
+            return
+        if answer.set_running_or_notify_cancel():
+            answer.set_result(response)
+        else:
+            response.close()
 
     threading.Thread(target=ask, daemon=True).start()
     try:
         return answer.result(TIMEOUT_SECONDS)
-    except TimeoutError as error:
-        raise TimeoutError("it does not answer in time") from error
+    except TimeoutError:
+        if answer.cancel():
+            raise TimeoutError("it does not answer in time") from None
+        return answer.result()
 
 
 def _length(part: Path) -> int:
