@@ -38,6 +38,7 @@ WITHOUT_MODULE = {
     "imports.py": "the whole library in a fresh interpreter",
     "public_api.py": "the whole library's names",
     "snippets.py": "code in README and docs",
+    "boosting/study_page.py": "the page that benchmarks/boosting_study.py writes",
     "keras/fit.py": "training from end to end, with optimizer and callbacks",
     "keras/saving.py": "models as a whole",
     "keras/data_parallel.py": "JAX's devices, in a process of its own",
@@ -71,14 +72,13 @@ LEAVES = {
     "model_file": "models of every room are written alike",
 }
 
-OPEN_UNTESTED: dict[str, int] = {"boosting": 2}
-OPEN_TESTS: dict[str, int] = {"boosting": 1}
-OPEN_LONG_FILES: dict[str, int] = {"boosting": 2}
-OPEN_LONG_LINES: dict[str, int] = {"boosting": 16, "core": 13, "datasets": 1, "verbs": 1}
+OPEN_UNTESTED: dict[str, int] = {}
+OPEN_TESTS: dict[str, int] = {}
+OPEN_LONG_FILES: dict[str, int] = {}
+OPEN_LONG_LINES: dict[str, int] = {"datasets": 1, "verbs": 1}
 OPEN_OPENINGS: dict[str, int] = {
-    "boosting": 44,
     "classifier": 17,
-    "core": 2,
+    "core": 1,
     "datasets": 11,
     "engine": 3,
     "report": 6,
@@ -86,7 +86,7 @@ OPEN_OPENINGS: dict[str, int] = {
     "tabular": 7,
     "verbs": 5,
 }
-OPEN_LOSS_NAMES: dict[str, int] = {"boosting": 2, "classifier": 3}
+OPEN_LOSS_NAMES: dict[str, int] = {"classifier": 3}
 
 
 def room_of(name: str) -> str:

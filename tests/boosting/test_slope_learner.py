@@ -1,6 +1,7 @@
 import pytest
 
-from astralearn.boosting.slope_learner import SlopeLearner
+from astralearn.boosting.slope_learner import SlopeLearner, inverse_warp
+from astralearn.core import rebalanced_logit
 from astralearn.core.curve import LARGEST_SLOPE
 
 
@@ -46,3 +47,9 @@ def test_a_step_stops_at_the_largest_slope():
 def test_bounds_that_cross_are_refused():
     with pytest.raises(ValueError, match="slope_rate_min and slope_rate_max must satisfy"):
         learner(minimum=0.5, maximum=0.1)
+
+
+@pytest.mark.parametrize("g", [-30.0, -1.0, 0.0, 2.0, 25.0])
+@pytest.mark.parametrize("slope", [1.0, 7.396, 1e4])
+def test_inverse_warp(g, slope):
+    assert float(rebalanced_logit(inverse_warp(g, slope), slope)) == pytest.approx(g, abs=1e-9)

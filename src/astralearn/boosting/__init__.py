@@ -1,4 +1,4 @@
-"""Gradient boosting with ASTra and the soft confusion matrix: LightGBM, XGBoost, CatBoost.
+"""ASTra and the soft confusion matrix in LightGBM, XGBoost and CatBoost.
 
 Objectives (`ASTraObjective`, `ConfusionObjective`) need none of the libraries; each classifier
 imports its own when it is first named.

@@ -39,7 +39,7 @@ _PUT_IN = ("loss_function", "eval_metric", "metric_period")
 
 
 def _refused(name: str, instead: str) -> Any:
-    """A method that CatBoost would train in past our fit, with an objective of its own."""
+    """A method in which CatBoost would train past our fit."""
 
     def method(_self: Any, *_args: Any, **_options: Any) -> Any:
         raise ValueError(
@@ -142,20 +142,10 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         kinds = {n: given.get(n, self._init_params.get(n)) for n in _KINDS_OF_FEATURES}
         return cb.Pool(rows, labels.to_binary(of), baseline=np.full(len(of), start), **kinds)
 
-    def _threads(self) -> int:
-        return 1
-
     def _class_weights(self, labels: MinorityLabels, binary: np.ndarray) -> tuple[float, float]:
         given, automatic, positive = (self._init_params.get(name) for name in _CLASS_WEIGHTS)
         if given is not None:
-            names = labels.labels.tolist()
-            if not isinstance(given, dict) and len(given) != 2:
-                raise ValueError(
-                    f"class_weights must have a weight for each of the classes {names}; "
-                    f"found {given!r:.80}"
-                )
-            is_dict = isinstance(given, dict)
-            return labels.class_weights(given if is_dict else dict(zip(names, given, strict=True)))
+            return labels.class_weights(given)
         if positive is not None:
             return 1.0, float(positive)
         # "Balanced" is what losses of the rates are already, and changes nothing there.
@@ -188,11 +178,7 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
         ntree_end: int = 0,
         **options: Any,
     ) -> np.ndarray:
-        """Labels, or what `prediction_type` asks for.
-
-        prediction_type: "Class", "Probability" (1 − z and z), "LogProbability" (their logarithms)
-            or "RawFormulaVal" (the scores x).
-        """
+        """Labels, or 1 − z and z, their logarithms or the scores x, by CatBoost's names."""
         x, slope = self._scores_of(data, ntree_start, ntree_end, **options)
         return self._predicted(x, slope, prediction_type)
 
@@ -292,10 +278,6 @@ class _Rounds:
         self.advanced = False
         self.interrupted = False
 
-    def interrupt(self, *_signal: Any) -> None:
-        """End training with the next round."""
-        self.interrupted = True
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # CatBoost copies its parameters, and needs one object as objective and as metric.
         return self
@@ -338,12 +320,12 @@ def _doubles(*arrays: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def _deferred_interrupt(rounds: _Rounds) -> Iterator[None]:
-    """Note Ctrl-C for the next round to raise: elsewhere CatBoost loses it, or crashes."""
+    """Let the next round raise Ctrl-C: elsewhere CatBoost loses it, or crashes."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
-    signal.signal(signal.SIGINT, rounds.interrupt)
+    signal.signal(signal.SIGINT, lambda *_: setattr(rounds, "interrupted", True))
     try:
         yield
     except cb.CatBoostError:

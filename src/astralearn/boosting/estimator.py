@@ -1,4 +1,4 @@
-"""What the three classifiers share: labels, slope, and the way from scores to decisions."""
+"""What the three classifiers share, from labels to decisions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Fitting(NamedTuple):
 
 
 class RebalancedBoosting:
-    """Mixin, to stand before a library's classifier: keeps our parameters, hands on the others.
+    """Mixin before a library's classifier: keeps our parameters, hands on the others.
 
     `predict` cuts the score x at 0 (where g = 0 and z = ½), `predict_proba` is z,
     `decision_function` is g. A prediction from k trees takes slope_path_[k].
@@ -123,7 +123,7 @@ class RebalancedBoosting:
 
     def _threads(self) -> int | None:
         """As many as the objective may use; None for every core."""
-        raise NotImplementedError
+        return 1
 
     def _positive_weight(self, _binary: np.ndarray) -> float:
         """What the library's parameters make of each positive in the objective."""
@@ -157,7 +157,7 @@ class RebalancedBoosting:
         return Fitting(labels, binary, weight, objective)
 
     def _start(self, fitting: Fitting) -> float:
-        """The score to start from: the one that was asked for, or the loss's best constant."""
+        """The score to start from: the one asked for, or the loss's best constant."""
         if self.start is None:
             return fitting.objective.best_constant(fitting.binary, fitting.weight)
         if not math.isfinite(self.start):
@@ -196,7 +196,7 @@ OWN_PARAMETERS: dict[str, Any] = {
 
 
 def _fit_weight(sample_weight: Any, binary: np.ndarray) -> np.ndarray | None:
-    """Sample weights in double precision, checked: one per row, at least one of them above 0."""
+    """Sample weights, checked: one per row, at least one of them above 0."""
     if sample_weight is None:
         return None
     weight = checked_weight(np.asarray(sample_weight, np.float64), binary.shape, of="y")
@@ -207,7 +207,7 @@ def _fit_weight(sample_weight: Any, binary: np.ndarray) -> np.ndarray | None:
 
 @contextlib.contextmanager
 def replaced(estimator: Any, values: dict[str, Any]) -> Iterator[None]:
-    """Attributes that differ while the library fits, and are afterwards as they were before."""
+    """Attributes that differ while the library fits, and only then."""
     before = {name: getattr(estimator, name) for name in values}
     try:
         vars(estimator).update(values)

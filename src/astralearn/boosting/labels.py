@@ -1,7 +1,8 @@
-"""Labels as boosting needs them: 1 for the positive class, the rarer, 0 for the other."""
+"""Labels as boosting needs them: 1 for the rarer class, 0 for the other."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -57,9 +58,19 @@ class MinorityLabels(TwoClasses):
             )
         return np.asarray(index == self.positive, dtype=np.int64)
 
-    def class_weights(self, of_labels: dict[Any, float]) -> tuple[float, float]:
-        """Weights of 0 and of 1 from those of labels; 1 for a label without one."""
+    def class_weights(self, of_labels: dict[Any, float] | Sequence[float]) -> tuple[float, float]:
+        """Weights of 0 and of 1 from those of labels.
+
+        of_labels: by label, 1 for one without; or of both, in the order in which they sort.
+        """
         labels = self.labels.tolist()
+        if not isinstance(of_labels, dict):
+            if len(of_labels) != 2:
+                raise ValueError(
+                    f"class_weights must have a weight for each of the classes {labels}; "
+                    f"found {of_labels!r:.80}"
+                )
+            of_labels = dict(zip(labels, of_labels, strict=True))
         for label, weight in of_labels.items():
             if label not in labels:
                 raise ValueError(f"class_weight must name the classes {labels}; found {label!r}")

@@ -285,12 +285,12 @@ def _header(path: str | Path) -> str | None:
 
 
 def _path_of_trees(objective: Objective) -> Callable[[Any], None]:
-    """A callback for rounds without a split, of which LightGBM keeps no tree but the first."""
+    """A callback for rounds without a split: LightGBM keeps no tree but the first."""
     return lambda training: objective.learner.forget_after(training.model.current_iteration())
 
 
 def _earlier(init_model: Any) -> Earlier:
-    """What a classifier, a Booster or a model file brings to a training that goes on from it."""
+    """What a classifier, a Booster or a model file brings to the next training."""
     if isinstance(init_model, (str, Path)):
         text = _header(init_model)
         state = State.of_text(text) if text else None
@@ -322,7 +322,7 @@ def _evaluation_sets(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def _check_metrics(metrics: list[Any], among: str) -> None:
-    """Refuse names that LightGBM does not know: it says nothing then and evaluates nothing."""
+    """Refuse names that LightGBM does not know: it would evaluate nothing."""
     for metric in metrics:
         if isinstance(metric, str) and not _is_known(metric):
             raise ValueError(f"{among}; found {metric!r}")
@@ -340,7 +340,7 @@ def _is_known(metric: str) -> bool:
 
 
 def _shift_first_tree(booster: lgb.Booster, start: float) -> None:
-    """Add the starting score to the first tree's leaves, as LightGBM's own objectives do."""
+    """Add the start to the first tree's leaves, as LightGBM's own objectives do."""
     first = booster.model_to_string(num_iteration=1)
     leaves = re.search(r"^num_leaves=(\d+)$", first, re.MULTILINE)
     for leaf in range(int(leaves[1]) if leaves else 0):

@@ -1,4 +1,4 @@
-"""Objectives for boosted trees: derivatives of a loss on rebalanced logits, and a learned slope.
+"""Objectives for boosted trees: derivatives of a loss on g, and a learned slope.
 
 The objective is W·J, with J a loss of `astralearn.core.LOSSES` on g(x, b) and W = Σw. So gradients
 have the size of a sum over rows, as those of the libraries' built-in objectives have, and as their
@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self
 
 import numpy as np
 
-from astralearn.boosting.slope_learner import SlopeLearner
+from astralearn.boosting.slope_learner import SlopeLearner, inverse_warp
 from astralearn.boosting.sweep import Factors, Rows, Sweep, sweep
 from astralearn.core import LOSSES, SoftConfusion, rebalanced_logit
 from astralearn.core.class_means import Means
@@ -45,19 +45,8 @@ MEANS = tuple(name for name, loss in LOSSES.items() if loss.is_mean)
 LEAST_CURVATURE = 1e-16
 
 
-class Options(TypedDict, total=False):
-    """Keywords of every objective, explained in `Objective`, which has their defaults."""
-
-    tau_init: float
-    learnable: bool
-    slope_rate_min: float
-    slope_rate_max: float
-    scale_pos_weight: float
-    n_threads: int | None
-
-
 class Objective:
-    """Gradient and curvature of W·J in the scores: `ASTraObjective` or `ConfusionObjective`.
+    """Gradient and curvature of W·J in the scores.
 
     Calling it is one round: it returns both at the current slope, then moves the slope. Scores that
     are all equal hold no tree yet, so they begin a new training. The signature serves LightGBM's
@@ -119,7 +108,7 @@ class Objective:
         self._kept: tuple[np.ndarray, np.ndarray | None, Rows] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": None}  # the training data
+        return {**self.__dict__, "_kept": None}  # The training data stay here.
 
     @property
     def slope(self) -> float:
@@ -154,8 +143,9 @@ class Objective:
         return self.round(y_true, y_pred, sample_weight)
 
     def begin_if_equal(self, y_pred: np.ndarray) -> None:
-        """Forget what was learned if all scores are equal: a training's first round follows."""
-        if len(self.slope_path) > 1 and _all_equal(y_pred):
+        """Forget what was learned if all scores are equal: a training begins."""
+        x = np.asarray(y_pred)
+        if len(self.slope_path) > 1 and x.size and x[0] == x[-1] and (x == x[0]).all():
             self.reset()
 
     def round(
@@ -194,7 +184,7 @@ class Objective:
         )
 
     def advance(self, sums: np.ndarray, shared: float = 0.0) -> tuple[Factors, Factors]:
-        """The factors of both classes that the sums of all rows imply; then the slope moves."""
+        """Both classes' factors, from the sums of all rows; then the slope moves."""
         sums = np.asarray(sums, np.float64)
         counts, (curvature_tn, curvature_tp), by_slope = sums[:4], sums[4:6], sums[6:]
         self.counts = SoftConfusion(*map(float, counts))
@@ -222,9 +212,8 @@ class Objective:
         """J at the current slope: what the rounds bring down. Changes nothing."""
         x = _scores(y_pred)
         y, weight = _labels(y_true, x, sample_weight)
-        return float(
-            LOSSES[self.loss].value(rebalanced_logit(x, self.slope, xp=np), y, weight, xp=np)
-        )
+        g = rebalanced_logit(x, self.slope, xp=np)
+        return float(LOSSES[self.loss].value(g, y, weight, xp=np))
 
     def best_constant(self, y_true: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
         """The score x that a training of these rows starts from: the loss's best constant.
@@ -273,7 +262,7 @@ class ASTraObjective(Objective):
     ([0.5, -0.5], [0.25, 0.25])
     """
 
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__("bce", activation="astra", **options)
 
 
@@ -292,19 +281,20 @@ class ConfusionObjective(Objective):
     [0.1667, 0.1667, 0.1667, -0.5]
     """
 
-    def __init__(
-        self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Unpack[Options]
-    ) -> None:
-        if loss not in OF_COUNTS:
-            raise ValueError(f"loss must be one of {', '.join(OF_COUNTS)}; found {loss!r}")
+    def __init__(self, loss: str = "gmn", *, activation: str = "sigmoid", **options: Any) -> None:
+        _check_among(loss, OF_COUNTS)
         super().__init__(loss, activation=activation, **options)
 
 
-def make_objective(loss: str, activation: str, **options: Unpack[Options]) -> Objective:
+def make_objective(loss: str, activation: str, **options: Any) -> Objective:
     """The objective of one of the paper's methods, by the names that estimators use."""
-    if loss not in (*MEANS, *OF_COUNTS):
-        raise ValueError(f"loss must be one of {', '.join((*MEANS, *OF_COUNTS))}; found {loss!r}")
+    _check_among(loss, (*MEANS, *OF_COUNTS))
     return Objective(loss, activation=activation, **options)
+
+
+def _check_among(loss: str, names: tuple[str, ...]) -> None:
+    if loss not in names:
+        raise ValueError(f"loss must be one of {', '.join(names)}; found {loss!r}")
 
 
 def sees_rates(loss: str) -> bool:
@@ -312,24 +302,8 @@ def sees_rates(loss: str) -> bool:
     return loss in OF_COUNTS
 
 
-def inverse_warp(g: float, slope: float) -> float:
-    """The x with g(x, b) = g, by bisection: g rises with a slope between 1 and b.
-
-    >>> round(inverse_warp(float(rebalanced_logit(-0.7, 7.396)), 7.396), 12)
-    -0.7
-    """
-    low, high = (g, g / slope) if g < 0 else (0.0, g)
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if float(rebalanced_logit(np.float64(middle), slope, xp=np)) < g:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
-
-
 def checked_weight(weight: np.ndarray, shape: tuple[int, ...], *, of: str) -> np.ndarray:
-    """The weights, if they have the shape of the labels and each is finite and at least 0."""
+    """The weights, if they have the labels' shape and each is finite and at least 0."""
     if weight.shape != shape:
         raise ValueError(
             f"sample_weight must have the shape of {of}, {shape}; found {weight.shape}"
@@ -338,11 +312,6 @@ def checked_weight(weight: np.ndarray, shape: tuple[int, ...], *, of: str) -> np
     if wrong.size:
         raise ValueError(f"sample_weight must be finite and at least 0; found {wrong[0]}")
     return weight
-
-
-def _all_equal(x: np.ndarray) -> bool:
-    x = np.asarray(x)
-    return x.size > 0 and bool(x[0] == x[-1]) and bool((x == x[0]).all())
 
 
 def _scores(y_pred: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Scores to stop early on: G-Mean, MCC and FNR of the rows evaluated, at the slope in force.
+"""Scores to stop early on: G-Mean, MCC and FNR at the slope in force.
 
 A soft score counts probabilities z, a hard one decisions x ≥ 0, which no slope changes.
 """
@@ -93,7 +93,7 @@ class LightGBMScore(_Score):
 
 
 class XGBoostScore(_Score):
-    """A score for XGBoost's scikit-learn API, which minimises: a gain is shown as 1 − gain."""
+    """A score for XGBoost's scikit-learn API, which minimises: 1 − gain."""
 
     def __init__(self, name: str, objective: Objective) -> None:
         super().__init__(name, objective)

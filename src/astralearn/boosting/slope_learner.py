@@ -1,4 +1,4 @@
-"""The slope between rounds: β takes one gradient step per round, at the rate of Eq. 10."""
+"""The slope between rounds: one gradient step of β, at the rate of Eq. 10."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import math
 
 import numpy as np
 
-from astralearn.core import raw_from_slope, slope_from_raw, slope_from_raw_dbeta, slope_rate
+from astralearn.core import (
+    raw_from_slope,
+    rebalanced_logit,
+    slope_from_raw,
+    slope_from_raw_dbeta,
+    slope_rate,
+)
 from astralearn.core.curve import LARGEST_SLOPE, starting_slope
 
 
@@ -47,7 +53,7 @@ class SlopeLearner:
         return self.rates[-1]
 
     def continue_from(self, path: list[float], rates: list[float]) -> None:
-        """Take over an earlier path and go on from its end, at its rate within these bounds."""
+        """Go on from the end of an earlier path, at its rate within these bounds."""
         self.path = list(path)
         self.rates = [*rates[:-1], min(max(rates[-1], self.minimum), self.maximum)]
         self.slope = self.path[-1]
@@ -60,12 +66,12 @@ class SlopeLearner:
         self.rates = [*self.rates[:1] * unknown, *self.rates][-rounds - 1 :]
 
     def forget_after(self, rounds: int) -> None:
-        """Keep so many rounds, then the current b: the steps between them belong to no tree."""
+        """Keep so many rounds, then the current b: steps between belong to no tree."""
         self.path[rounds:] = [self.slope]
         self.rates[rounds:] = [self.rate]
 
     def step(self, loss_db: float, e_ratio: float) -> None:
-        """β ← β − η_b ∂J/∂β, then η_b by the e-ratio (Eq. 10). A fixed slope is only recorded."""
+        """β ← β − η_b ∂J/∂β, then η_b by Eq. 10; a fixed slope is only recorded."""
         if self.learnable:
             beta = self.beta - self.rate * loss_db * float(slope_from_raw_dbeta(self.beta, xp=np))
             if math.isfinite(beta):
@@ -76,3 +82,19 @@ class SlopeLearner:
             )
         self.rates.append(float(rate) if self.learnable else self.rate)
         self.path.append(self.slope)
+
+
+def inverse_warp(g: float, slope: float) -> float:
+    """The x with g(x, b) = g, by bisection: g rises with a slope between 1 and b.
+
+    >>> round(inverse_warp(float(rebalanced_logit(-0.7, 7.396)), 7.396), 12)
+    -0.7
+    """
+    low, high = (g, g / slope) if g < 0 else (0.0, g)
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if float(rebalanced_logit(np.float64(middle), slope, xp=np)) < g:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

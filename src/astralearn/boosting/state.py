@@ -71,7 +71,7 @@ class Earlier(NamedTuple):
         objective.learner.continue_from(self.state.slope_path, self.state.rates)
 
     def _check_activation(self, objective: Objective, path: list[float]) -> None:
-        """The sigmoid's slope is 1 throughout. So is ASTra's from 1, where its step vanishes."""
+        """The sigmoid's slope is 1 throughout; ASTra's is where it starts from 1."""
         flat = all(b == 1.0 for b in path)
         if objective.activation == "sigmoid" and not flat:
             raise ValueError(
@@ -86,7 +86,7 @@ class Earlier(NamedTuple):
 
 
 def continued_labels(y: Any, earlier: Earlier | None) -> MinorityLabels:
-    """The labels of `y`, or of an earlier model, whose scores speak of its positive class."""
+    """The labels of `y`, or of an earlier model, whose scores speak of them."""
     labels = MinorityLabels.of(y)
     if earlier is None or earlier.state is None:
         return labels

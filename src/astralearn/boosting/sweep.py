@@ -1,4 +1,4 @@
-"""One sweep over the rows: their derivatives up to a factor per class, and the sums that fix it.
+"""Rows' derivatives up to a factor per class, and the sums that fix it.
 
 Negatives, the many, are swept in blocks and on several threads: by NumPy or, where there are enough
 of them to repay compiling, by JAX. Positives, the few, are swept in double precision.
@@ -110,7 +110,7 @@ class Sweep:
 
     @property
     def sums(self) -> np.ndarray:
-        """tn, fp, fn, tp, then of negatives and of positives the curvature and the slope sum."""
+        """tn, fp, fn, tp, then each class's curvature, then each one's slope sum."""
         many = np.concatenate([found.sums for found in self.negatives]).sum(axis=0)
         tn, fp, curvature_tn, *slope_tn = many
         tp, fn, curvature_tp, *slope_tp = self.positives.sums.sum(axis=0)
@@ -118,7 +118,7 @@ class Sweep:
         return np.asarray([tn, fp, fn, tp, curvature_tn, curvature_tp, *by_slope])
 
     def scaled(self, of_negatives: Factors, of_positives: Factors) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature of the loss, shape (n,); in place, for a sweep is used once."""
+        """Gradient and curvature of the loss, (n,); in place: a sweep is used once."""
         rows, few = self.rows, self.positives
         gradient = _multiplied([found.gradient for found in self.negatives], of_negatives.gradient)
         curvature = _multiplied([found.curvature for found in self.negatives], of_negatives.own)
@@ -182,19 +182,19 @@ def is_compiled(n: int, dtype: Any) -> bool:
 
 
 def check_process(n: int, dtype: Any) -> None:
-    """Refuse now what the first sweep would: a library's own threads may hang before it."""
+    """Refuse now what the first sweep would: the library may hang before it."""
     if is_compiled(n, dtype):
         check_fork()
 
 
 @functools.lru_cache(maxsize=16)  # CatBoost asks for the same slope a hundred times a round.
 def _numbers_of(slope: float) -> OfSlope:
-    """What all rows share, in Python's floats, which leave the rows' precision as it is."""
+    """What all rows share, in Python's floats: they keep the rows' precision."""
     return OfSlope(*map(float, of_slope(np.float64(slope), xp=np)))
 
 
 def _derivatives(pulls: Pulls, w: Array, kind: Kind) -> tuple[Array, Array, list[Array]]:
-    """Gradient and curvature of a class's rows, and what each adds to the sums (see `Found`)."""
+    """Gradient and curvature of rows, and what each adds to the sums."""
     right = w * pulls.right
     pulled = right if kind.coupled else w
     gradient = pulled * pulls.dx
@@ -247,7 +247,7 @@ def _mapped(function: Callable[[int], Found], starts: range, threads: int) -> It
 
 
 def _compiled_negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
-    """Any number of rows, float32, in one pass over memory; on the CPU, wherever JAX would go.
+    """Any number of float32 rows in one pass over memory; always on the CPU.
 
     Each number of stripes compiles once. A stripe's sums are its own, so that it does not matter
     which stripes share a call.
@@ -263,7 +263,7 @@ def _compiled_negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kin
 
 
 def _in_stripes(values: np.ndarray) -> np.ndarray:
-    """Copied to where JAX reads them, shape (stripes, STRIPE), with zeros after the last row."""
+    """Copied to where JAX reads them, (stripes, STRIPE), with zeros at the end."""
     size = -(-len(values) // STRIPE) * STRIPE
     room = np.empty(size + _ALIGNMENT, values.dtype)
     start = -room.ctypes.data % _ALIGNMENT // values.itemsize

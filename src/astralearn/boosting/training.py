@@ -1,4 +1,4 @@
-"""Objectives as the libraries' training functions want them: (scores, data set), or arrays."""
+"""Objectives as `lgb.train`, `xgb.train` and the scikit-learn APIs call them."""
 
 from __future__ import annotations
 
@@ -58,14 +58,15 @@ class LightGBMObjective(_BySet):
 
 
 class XGBoostObjective(_BySet):
-    """`xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`.
+    """An objective for `xgb.train` and others of XGBoost.
 
-    Also in `xgboost.dask.train`, and `XGBClassifier(objective=XGBoostObjective(…),
-    base_score=0.5)`. All rows share two thirds of the curvature (SHARED), which makes XGBoost
-    faster than under the objective itself. Without `base_score` XGBoost starts from a margin of its
-    own. (With `"objective": "binary:logistic"` beside it, `base_score` is a probability, and 0.5
-    the score 0.) Under XGBoost's collective (Dask, Spark, rabit) the eight sums of each round are
-    added up over the workers, so that every worker's gradient is the one of all rows. In `xgb.cv`
+    `xgb.train({"base_score": 0.0}, data, obj=XGBoostObjective(ConfusionObjective("gmn")))`; also in
+    `xgboost.dask.train`, and `XGBClassifier(objective=XGBoostObjective(…), base_score=0.5)`. All
+    rows share two thirds of the curvature (SHARED), which makes XGBoost faster than under the
+    objective itself. Without `base_score` XGBoost starts from a margin of its own. (With
+    `"objective": "binary:logistic"` beside it, `base_score` is a probability, and 0.5 the score 0.)
+    Under XGBoost's collective (Dask, Spark, rabit) the eight sums of each round are added up over
+    the workers, so that every worker's gradient is the one of all rows. In `xgb.cv`
     each fold learns a slope.
     """
 
@@ -100,7 +101,7 @@ def xgboost_round(
     y_pred: np.ndarray,
     sample_weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One round of a training that has begun, over all workers where there are several."""
+    """One round of a training that has begun, over all workers."""
     collective = _collective()
 
     def add_up(sums: np.ndarray) -> np.ndarray:

@@ -156,7 +156,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         return self._decision(*self._scores_of(X, iteration_range))
 
     def load_model(self, fname: Any) -> None:
-        """Read what `save_model`, or the Booster's, wrote: predicts as the one that was saved."""
+        """Read what `save_model`, or the Booster's, wrote."""
         base_score = self.base_score
         super().load_model(fname)
         self._state = State.of_text(self.get_booster().attr(STATE_KEY))
@@ -165,7 +165,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
 
 
 def as_it_predicts(xgb_model: Any) -> xgb.Booster:
-    """The Booster of a classifier, a Booster or a file, without trees after its best iteration.
+    """The Booster of a model or a file, without trees after its best iteration.
 
     XGBoost would keep these and the old best iteration, and the new trees would never be used.
     """
