@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from astralearn import __version__
-from astralearn.classifier.trees import is_tree, tree_from_state, tree_state
 
 FORMAT = 1
 MANIFEST = "model.json"
@@ -197,7 +196,7 @@ def _object_to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
 
 
 def _is_discarded(item: Any) -> bool:
-    """Whether it is a generator of random numbers, which a fitted model no longer needs."""
+    """Whether it is a generator of random numbers, which no fitted model needs."""
     return isinstance(item, (np.random.RandomState, np.random.Generator))
 
 
@@ -237,6 +236,46 @@ def _objects(content: Any, arrays: list[np.ndarray]) -> np.ndarray:
     made: np.ndarray[Any, Any] = np.empty(len(items), dtype=object)
     made[:] = items
     return made
+
+
+def is_tree(value: Any) -> bool:
+    """Whether it is scikit-learn's inner tree, without importing scikit-learn to ask."""
+    kind = type(value)
+    return (kind.__module__, kind.__name__) == ("sklearn.tree._tree", "Tree")
+
+
+def tree_state(tree: Any) -> dict[str, Any]:
+    """A tree as plain values, the same for the same tree."""
+    state = tree.__getstate__()
+    nodes = np.zeros_like(state["nodes"])  # What lies between scikit-learn's fields is not set.
+    for name in nodes.dtype.names:
+        nodes[name] = state["nodes"][name]
+    return {
+        "n_features": int(tree.n_features),
+        "n_classes": tree.n_classes,
+        "n_outputs": int(tree.n_outputs),
+        **state,
+        "nodes": nodes,
+    }
+
+
+def tree_from_state(state: dict[str, Any]) -> Any:
+    """The tree of `tree_state`; ValueError where its nodes lead nowhere.
+
+    Its compiled code trusts the nodes: a child out of range would read foreign memory.
+    """
+    from sklearn.tree._tree import TREE_LEAF, Tree
+
+    nodes, n = state["nodes"], len(state["nodes"])
+    left, right, numbers = nodes["left_child"], nodes["right_child"], np.arange(n)
+    is_leaf = left == TREE_LEAF
+    is_inner = (left > numbers) & (left < n) & (right > numbers) & (right < n)
+    has_feature = (nodes["feature"] >= 0) & (nodes["feature"] < state["n_features"])
+    if not n or n != state["node_count"] or not np.all(is_leaf | (is_inner & has_feature)):
+        raise ValueError("a tree's nodes lead nowhere")
+    tree = Tree(state["n_features"], state["n_classes"], state["n_outputs"])
+    tree.__setstate__({key: state[key] for key in ("max_depth", "node_count", "nodes", "values")})
+    return tree
 
 
 _KINDS: dict[str, Any] = {

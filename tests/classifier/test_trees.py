@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 from astralearn.classifier import trees
-from astralearn.classifier.trees import (
-    Bootstrap,
-    grow_forest,
-    is_tree,
-    tree_from_state,
-    tree_state,
-)
+from astralearn.classifier.trees import Bootstrap, grow_forest
+from astralearn.model_file import is_tree, tree_from_state, tree_state
 
 
 def rows(n=80, positives=6, features=3, seed=0):

@@ -1,4 +1,4 @@
-"""Three kinds of learners that order rows together: networks, trees and neighbours. NumPy alone.
+"""Networks, trees and neighbours, which order rows together. NumPy alone.
 
 Each scores the rows that it learned from without having seen them. Its scores become evidence
 (`evidence`), the unit that all share, and the committee adds
@@ -72,7 +72,7 @@ def plan(fold: Fold, n_networks: int, seed: int, *, committee: bool) -> Plan:
 
 
 def pool_of(fold: Fold, seed: int) -> Fold:
-    """The fold, with at most POOL rows of each class that have weight, drawn at random."""
+    """The fold, with at most POOL rows of each class, drawn at random."""
     rng = np.random.default_rng([seed, POOL])
     classes = [fold.train.of_class(positive) for positive in (False, True)]
     chosen = np.sort(np.concatenate([_some(rows, POOL, rng) for rows in classes]))
@@ -187,7 +187,7 @@ def convene(
 def _left_out_scores(
     rows: Rows, part: np.ndarray, networks: Networks, without: np.ndarray
 ) -> np.ndarray:
-    """What networks say of the rows that they did not train on; NaN where there are none."""
+    """What networks say of rows that they did not train on; NaN without any."""
     left = np.full(len(part), np.nan)
     for number in np.unique(without):
         judged = part == number

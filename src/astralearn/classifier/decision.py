@@ -1,4 +1,4 @@
-"""From left-out evidence to a cut for the user's aim, and what to expect of it. NumPy and SciPy.
+"""From left-out evidence to a cut for an aim, and what to expect of it.
 
 The majority's rows are many, so the false alarm rate at a cut of the evidence is known well. The
 positives' evidence is known at k rows. Their distribution is drawn many times, by a Bayesian
@@ -35,7 +35,7 @@ LEAST_RATE = 1e-9
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Evidence of rows by learners that did not see them: all that a decision rests on.
+    """Evidence of rows by learners that did not see them: what decisions rest on.
 
     positives: (k,), the evidence of positives, rising.
     weight: (k,), how many rows each stands for.
@@ -256,7 +256,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Expectations:
-    """What to expect on new rows of the same kind, at the current cut and at every other.
+    """What to expect on new rows of the same kind, at this cut and every other.
 
     recall, precision, g_mean, mcc, f1: `Expected`, in [0, 1] but the MCC.
     false_alarms: `Expected`, per 1,000 majority rows.

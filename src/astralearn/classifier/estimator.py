@@ -367,7 +367,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         *,
         random_states: Sequence[int] | None = None,
     ) -> list[Self]:
-        """One fitted clone per split, all trained as one stack: the fast way to cross-validate.
+        """One fitted clone per split, all trained as one stack.
 
         Each clone is what `clone(self).fit(X[train], y[train])` would give, up to rounding. Ctrl-C
         raises KeyboardInterrupt.
@@ -448,7 +448,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return expectations(possible_worlds(self.left_out_), self.cut_, positives=positives)
 
     def save(self, path: Any) -> None:
-        """Write the fitted classifier to one file without code; `astralearn.load` reads it."""
+        """Write the classifier to one file without code; `astralearn.load` reads it."""
         from astralearn.model_file import save
 
         check_is_fitted(self)
@@ -476,7 +476,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return self._labels().columns(minority=sigmoid(beyond, np), majority=sigmoid(-beyond, np))
 
     def predict_risk(self, X: Any) -> np.ndarray:
-        """The minority's probability at the training prior, (rows,), whatever the decision.
+        """The minority's probability at the training prior, whatever the decision.
 
         Its mean over the training rows, each judged without having been seen, is the minority's
         share of them.
@@ -575,7 +575,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.class_weight, dict):
             checks.check_class_weight(self.class_weight, np.unique(y).tolist())
             for label, cost in self.class_weight.items():
-                if cost == 0 and self.loss == "bce":
+                if cost == 0 and self._weighs_rows():
                     weight = np.where(y == label, 0.0, weight)
         labels = checks.two_classes(y, weight, positive)
         self.classes_, self.minority_class_ = labels.labels, labels.minority
@@ -651,12 +651,16 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return ViewOptions(self.standardize, self.clip, self.distance)
 
     def _costs(self, y: np.ndarray, weight: np.ndarray) -> Costs:
-        if self.loss != "bce":
+        if not self._weighs_rows():
             return Costs()
         return checks.costs_of(self.class_weight, self._labels(), y, weight)
 
+    def _weighs_rows(self) -> bool:
+        """Whether the loss is a mean over rows, in which class weights do not cancel."""
+        return LOSSES[self.loss].power == 0
+
     def _positive_share(self) -> float:
-        if self.loss == "bce":
+        if self._weighs_rows():
             return 0.5
         return checks.positive_share(self.class_weight, self._labels())
 

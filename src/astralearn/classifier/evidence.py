@@ -1,4 +1,4 @@
-"""A score's evidence: how rarely a row of the majority scores as high. NumPy alone.
+"""A score's evidence: how rarely the majority scores as high. NumPy alone.
 
 Learners of different kinds score rows in units of their own. Evidence is the unit that they share:
 

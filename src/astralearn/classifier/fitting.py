@@ -25,7 +25,7 @@ from astralearn.engine.training import train
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make the networks of every fold: the classifier's parameters of these names."""
+    """How to make networks: the classifier's parameters of these names."""
 
     settings: Settings
     architecture: Architecture
@@ -63,7 +63,7 @@ def fit_networks(
     recipe: Recipe,
     earlier: Sequence[NetworkState] | None = None,
 ) -> Trained:
-    """Train the networks, the k-th on fold `fold_of[k]` from weights drawn by `seeds[k]`.
+    """Train networks, the k-th on fold `fold_of[k]` from weights of `seeds[k]`.
 
     earlier: where each goes on from.
     """

@@ -87,7 +87,7 @@ def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _nearness(to_majority: np.ndarray, to_positives: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The score. weight: (positives,) or (rows, positives), of the mean over the positives."""
+    """The score. weight: (positives,) or (rows, positives), of each positive."""
     inverse = 1.0 / to_majority
     inverse *= inverse
     inverse *= inverse

@@ -1,4 +1,4 @@
-"""What trained networks say of rows together. NumPy alone: predicting needs no JAX."""
+"""What trained networks say of rows together. NumPy alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def mean_output(g: np.ndarray) -> np.ndarray:
 
 
 def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:
-    """The c for which the weighted mean of σ(score − c), which falls as c rises, is the prior.
+    """The c for which the weighted mean of σ(score − c) is the prior.
 
     prior: in (0, 1).
     """

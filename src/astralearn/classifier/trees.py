@@ -1,4 +1,4 @@
-"""Extremely randomised trees on balanced bootstraps, each judging the rows that it did not see.
+"""Extremely randomised trees, each judging the rows that it did not see.
 
 A tree draws as many positives as there are and a share of the majority, with replacement, both
 classes at equal weight. Its leaves vote with the positives' share of their weight, drawn towards ½
@@ -38,7 +38,7 @@ class Forest:
 
 
 class Bootstrap(NamedTuple):
-    """What trees draw from: the numbers of one class's rows and their cumulative weight."""
+    """What trees draw from: one class's row numbers and cumulative weight."""
 
     rows: np.ndarray
     cumulative: np.ndarray
@@ -106,43 +106,3 @@ def _grow(
     one_row = 0.5 / len(drawn[0])
     votes = (weights[:, 1] + one_row) / (weights.sum(axis=1) + 2 * one_row)
     return tree, votes, rows
-
-
-def is_tree(value: Any) -> bool:
-    """Whether it is scikit-learn's inner tree, without importing scikit-learn to ask."""
-    kind = type(value)
-    return (kind.__module__, kind.__name__) == ("sklearn.tree._tree", "Tree")
-
-
-def tree_state(tree: Any) -> dict[str, Any]:
-    """A tree as plain values, the same for the same tree."""
-    state = tree.__getstate__()
-    nodes = np.zeros_like(state["nodes"])  # What lies between scikit-learn's fields is not set.
-    for name in nodes.dtype.names:
-        nodes[name] = state["nodes"][name]
-    return {
-        "n_features": int(tree.n_features),
-        "n_classes": tree.n_classes,
-        "n_outputs": int(tree.n_outputs),
-        **state,
-        "nodes": nodes,
-    }
-
-
-def tree_from_state(state: dict[str, Any]) -> Any:
-    """The tree of `tree_state`; ValueError where its nodes lead nowhere.
-
-    Its compiled code trusts the nodes: a child out of range would read foreign memory.
-    """
-    from sklearn.tree._tree import TREE_LEAF, Tree
-
-    nodes, n = state["nodes"], len(state["nodes"])
-    left, right, numbers = nodes["left_child"], nodes["right_child"], np.arange(n)
-    is_leaf = left == TREE_LEAF
-    is_inner = (left > numbers) & (left < n) & (right > numbers) & (right < n)
-    has_feature = (nodes["feature"] >= 0) & (nodes["feature"] < state["n_features"])
-    if not n or n != state["node_count"] or not np.all(is_leaf | (is_inner & has_feature)):
-        raise ValueError("a tree's nodes lead nowhere")
-    tree = Tree(state["n_features"], state["n_classes"], state["n_outputs"])
-    tree.__setstate__({key: state[key] for key in ("max_depth", "node_count", "nodes", "values")})
-    return tree

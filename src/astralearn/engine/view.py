@@ -43,9 +43,9 @@ class View(NamedTuple):
         return np.concatenate([u.T, distance[None]]).astype(X.dtype)
 
     def features(self, X: np.ndarray) -> np.ndarray:
-        """The scaled features, (rows, features), float32: beyond ±limit they grow as a logarithm.
+        """The scaled features, (rows, features), float32.
 
-        So no two values look alike, and no outlier is far from all other rows.
+        Beyond ±limit they grow as a logarithm. So no two values look alike, and no outlier is far from all other rows.
         """
         with np.errstate(over="ignore"):
             u = (X - self._features(self.mean)) / self._features(self.scale)
