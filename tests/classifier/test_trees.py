@@ -17,7 +17,7 @@ def rows(n=80, positives=6, features=3, seed=0):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(trees, "TREES", 9)
+    monkeypatch.setattr(trees, "TREES", 25)
 
 
 def grown(*arguments, seed=0, n_jobs=1):
