@@ -11,7 +11,7 @@ from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
 
 ROWS = 1500
-QUICK = ASTraClassifier(epochs=60, n_estimators=2, random_state=0, alpha=2.0, margin=0.0)
+QUICK = ASTraClassifier(committee=False, epochs=60, n_estimators=2, random_state=0)
 
 
 def table(seed, positives):

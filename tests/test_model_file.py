@@ -8,6 +8,7 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder
 
 from astralearn import ASTraClassifier, model_file
+from astralearn.classifier import trees
 from astralearn.model_file import ModelFileError, load, save
 
 
@@ -21,7 +22,9 @@ def rows():
 
 @pytest.fixture(scope="module")
 def model(rows):
-    return ASTraClassifier(epochs=50, random_state=0, class_weight={"fraud": 2.0}).fit(*rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "TREES", 3)
+        return ASTraClassifier(epochs=50, random_state=0, class_weight={"fraud": 2.0}).fit(*rows)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ def test_weights_that_float32_loses_are_refused(weight):
             quick(alpha=0.0).fit(X, y, validation=(X, y, some))
 
 
+@pytest.mark.filterwarnings("ignore:.* are not recognised")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weight", [2.0**-49, 2.0**40])
 def test_weights_within_the_limits_are_relative(loss, weight):

@@ -3,6 +3,7 @@ import pytest
 from scipy.spatial.distance import mahalanobis
 
 from astralearn.classifier import rows as rows_of_user
+from astralearn.classifier.committee import plan
 from astralearn.classifier.rows import (
     MOST_FEATURES,
     Part,
@@ -13,7 +14,6 @@ from astralearn.classifier.rows import (
     view_of,
     with_distance,
 )
-from astralearn.classifier.tuning import trials
 from astralearn.engine.rows import Costs, Rows
 from astralearn.engine.view import FAR, View
 
@@ -52,13 +52,15 @@ def test_of_many_rows_without_copies_of_positives_not_even_weights_are_copied(ma
     assert merged(rows) is rows
 
 
-def test_of_many_rows_no_trial_trains_on_a_copy_of_a_positive_that_it_leaves_out(many):
-    found = trials(whole(many), seed=0)
-    assert len(found) == 3
-    for trial in found:
-        trained_on, left_out = ({tuple(x) for x in rows.X[rows.positive]} for rows in trial.parts)
-        assert (len(trained_on), len(left_out)) == (2, 1)
-        assert not trained_on & left_out
+def test_of_many_rows_no_network_trains_on_a_copy_of_a_positive_that_it_judges(many):
+    of_plan = plan(whole(many), 3, 0, committee=True)
+    rows = of_plan.fold.train
+    assert sorted(of_plan.without) == [0, 1, 2]
+    for fold, missing in zip(of_plan.folds, of_plan.without, strict=True):
+        judged = {tuple(x) for x in rows.X[(of_plan.part == missing) & rows.positive]}
+        trained_on = {tuple(x) for x in fold.train.X[fold.train.positive]}
+        assert (len(trained_on), len(judged)) == (2, 1)
+        assert not trained_on & judged
 
 
 def test_of_many_rows_each_part_has_its_own_merged(many):
