@@ -22,8 +22,8 @@ def card(model: TabularASTraClassifier) -> str:
     lines = [
         f"# A model of `{target}`",
         "",
-        f"Finds rows of class `{model.minority_class_}`, by `{type(model.classifier_).__name__}` of "
-        f"astralearn {__version__}.",
+        f"Finds rows of class `{model.minority_class_}`, by "
+        f"`{type(model.classifier_).__name__}` of astralearn {__version__}.",
         "",
         "## Data",
         "",

@@ -45,7 +45,8 @@ class View(NamedTuple):
     def features(self, X: np.ndarray) -> np.ndarray:
         """The scaled features, (rows, features), float32.
 
-        Beyond ±limit they grow as a logarithm. So no two values look alike, and no outlier is far from all other rows.
+        Beyond ±limit they grow as a logarithm: no two values look alike, and no outlier is far from
+        all other rows.
         """
         with np.errstate(over="ignore"):
             u = (X - self._features(self.mean)) / self._features(self.scale)
