@@ -1,4 +1,4 @@
-"""What people would use today on rare classes: a table of factories, one line an entrant.
+"""What people would use today on rare classes: one line an entrant.
 
 Each is as its authors recommend for imbalanced data. A method joins by a name and a function that
 makes a scikit-learn classifier; packages are imported in the function.
@@ -95,7 +95,7 @@ ENTRANTS: dict[str, Callable[[], Any]] = {
 
 
 class Weighted(ClassifierMixin, BaseEstimator):
-    """A classifier whose fit is given balanced row weights, as XGBoost's authors recommend."""
+    """A classifier fitted with balanced row weights, as XGBoost's authors advise."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

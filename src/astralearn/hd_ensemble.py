@@ -1,4 +1,4 @@
-"""HD-Ensemble, rebuilt from its paper: hard negatives and varied positives, round after round.
+"""HD-Ensemble, rebuilt from its paper: hard negatives and varied positives.
 
 Chen et al., "HD-Ensemble: hybrid data-level ensemble", Information Sciences 2021, train decision
 trees one after the other. Each round undersamples the majority by margin, keeping what the
@@ -76,7 +76,7 @@ class HDEnsembleClassifier(ClassifierMixin, BaseEstimator):
     def _kept(
         self, votes: NDArray[np.float64], size: int, random: np.random.RandomState
     ) -> NDArray[np.intp]:
-        """Negatives of a round: some at random, the rest the likelier the smaller the margin."""
+        """Negatives of a round: some at random, the others those of small margin."""
         rounds = max(len(self.trees_), 1)
         at_random = random.permutation(len(votes))[: int(size * RANDOM_SHARE)]
         # The margin of a negative is how much of the vote is for its class, beyond the other's.

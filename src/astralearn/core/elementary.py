@@ -102,7 +102,7 @@ def at_most(value: Array, ceiling: float, xp: Any) -> Array:
 
 
 def larger(a: Array, b: Any, xp: Any) -> Array:
-    """max(a, b) as one comparison: XLA's own maximum has NaN to care for, NumPy's is quicker."""
+    """max(a, b) as one comparison, or NumPy's own: XLA's has NaN to care for."""
     return xp.maximum(a, b) if _is_numpy(xp) else xp.where(a < b, b, a)
 
 

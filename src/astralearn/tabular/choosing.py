@@ -10,7 +10,7 @@ EVERY = 5  # the place of a suggestion that is chosen for what its label tells
 
 
 class FlagRule(NamedTuple):
-    """Which rows are flagged; at most one rule, and by the model's own cut without any.
+    """Which rows are flagged: by one rule, or by the model's own cut.
 
     top: so many of the highest risk.
     share: this share of all rows, those of the highest risk.
@@ -49,7 +49,7 @@ class FlagRule(NamedTuple):
 
 
 def suggested_rows(score: np.ndarray, n: int) -> np.ndarray:
-    """Numbers of the n rows to look at, in order: every fifth is the nearest to the cut.
+    """The n rows to look at, in order: every fifth is the nearest to the cut.
 
     score: (rows,), above 0 for the minority.
 

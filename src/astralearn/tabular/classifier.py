@@ -25,7 +25,7 @@ from astralearn.tabular.suspects import Suspect, check_spelling, suspects
 
 
 class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
-    """Learn from a table of numbers, words, dates and gaps with a handful of positives.
+    """Learn from a table of numbers, words, dates and gaps with few positives.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def part_of(dates: pd.Series, part: str) -> np.ndarray:
 
 
 def days_since_previous(dates: pd.Series, groups: pd.Series) -> np.ndarray:
-    """Days since the same group's previous row in time, NaN where there is none, (rows,).
+    """Days since the same group's previous row, (rows,), NaN where there is none.
 
     >>> days = pd.Series(pd.to_datetime(["2024-01-03", "2024-01-01", "2024-01-02"]))
     >>> days_since_previous(days, pd.Series(["a", "a", "b"])).tolist()

@@ -193,7 +193,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return frame.set_axis([str(place) for place in range(frame.shape[1])], axis=1)
 
     def differences(self, frame: pd.DataFrame) -> list[str]:
-        """Sentences on columns that are new, or words where numbers came in or the reverse.
+        """Sentences on columns that are new, missing, or of another kind than before.
 
         Raises ValueError for a column that is missing.
         """

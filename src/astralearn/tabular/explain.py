@@ -66,7 +66,7 @@ def reasons(
     score: Callable[[np.ndarray], np.ndarray],
     most: int,
 ) -> list[str]:
-    """The features that speak most for each row, as "amount 9,120, typically 34: +2.1".
+    """The features that speak most for each row: "amount 9,120, typically 34: +2.1".
 
     frame: the rows as they came.
     encoded: the same rows, encoded.

@@ -33,7 +33,7 @@ class Suspect(NamedTuple):
 
 
 def suspects(frame: pd.DataFrame, is_positive: np.ndarray) -> list[Suspect]:
-    """Columns that number the rows, or tell the label by what is known only afterwards.
+    """Columns that number the rows, or tell the label by what is known later.
 
     frame: the features.
     is_positive: (rows,), whether the label is the rare one.
