@@ -108,7 +108,11 @@ class _ParquetStream:
     def columns(self) -> list[str]:
         return list(self.file.schema_arrow.names)
 
-    def frames(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pd.DataFrame]:  # noqa: ARG002
+    def frames(
+        self,
+        columns: Sequence[str],
+        texts: Sequence[str],  # noqa: ARG002 - a Parquet file knows its texts
+    ) -> Iterator[pd.DataFrame]:
         for batch in self.file.iter_batches(batch_size=self.rows, columns=list(columns)):
             yield batch.to_pandas()
 
