@@ -1,15 +1,17 @@
-"""Time per round with our objectives against the library's built-in binary objective, side by side in one run.
+"""Time per round with our objectives against the library's built-in one, side by side.
 
     python benchmarks/boosting.py [--rows 1000000] [--rounds 10] [--turns 5]
 
-All are trained on the same binned data, in turns, on one thread, timed round by round in the processor time that they use. Training is
-deterministic, so a round is the same work in every turn, and its least time over the turns counts: a busy machine does not decide the
-ratio. The first round, which also sets up and compiles, is left out. "replayed" is XGBoost with the gradients that an objective gave
-before: what a round would take if the objective cost nothing; "unshared" is XGBoost under the curvature as it is.
+All are trained on the same binned data, in turns, on one thread, timed round by round in the
+processor time that they use. Training is deterministic, so a round is the same work in every turn,
+and its least time over the turns counts: a busy machine does not decide the ratio. The first round,
+which also sets up and compiles, is left out. "replayed" is XGBoost with the gradients that an
+objective gave before: what a round would take if the objective cost nothing; "unshared" is XGBoost
+under the curvature as it is.
 
-Asserts at most 1.3 times the built-in objective. Each objective grows its own trees. So beside the time stand the time spent in the
-objective itself, the leaves per round and the rows that its splits share out, and, as information only, the built-in objective with
-balanced classes.
+Asserts at most 1.3 times the built-in objective. Each objective grows its own trees. So beside the
+time stand the time spent in the objective itself, the leaves per round and the rows that its splits
+share out, and, as information only, the built-in objective with balanced classes.
 """
 
 from __future__ import annotations
@@ -45,10 +47,12 @@ OBJECTIVES: dict[str, Callable[[], Objective]] = {
 
 
 class Rounds(NamedTuple):
-    """Seconds of each round but the first, those of them inside the objective; the model's leaves, and the rows its splits share out.
+    """What one training took.
 
-    Rows shared out: those of one child of every split, which a histogram is built from: LightGBM takes the child with fewer rows, XGBoost
-    the one with less curvature.
+    seconds, inside: of each round but the first, and those of them inside the objective.
+    leaves: of the model.
+    shared: rows of one child of every split, which a histogram is built from: LightGBM takes the
+        child with fewer rows, XGBoost the one with less curvature.
     """
 
     seconds: np.ndarray
@@ -192,7 +196,7 @@ def xgboost_trainings(X: np.ndarray, y: np.ndarray, rounds: int) -> dict[str, Ca
 
 
 def shared_out(booster: xgb.Booster, X: np.ndarray) -> int:
-    """XGBoost's trees keep no counts of rows: they are made by counting in the leaves a tenth of the rows, times ten."""
+    """Rows shared out by XGBoost's trees, which keep no counts: a tenth counted, times ten."""
     leaves = booster.predict(xgb.DMatrix(X[::10]), pred_leaf=True).astype(int)
     total = 0
     for tree, nodes in booster.trees_to_dataframe().groupby("Tree"):
@@ -207,7 +211,7 @@ def shared_out(booster: xgb.Booster, X: np.ndarray) -> int:
 
 
 def least(turns: list[Rounds]) -> tuple[float, float, float, float]:
-    """Milliseconds per round and inside the objective; leaves, and millions of rows shared out, per round."""
+    """Per round: milliseconds, those inside the objective, leaves, millions of rows shared out."""
     seconds, inside = (
         np.min([getattr(turn, name) for turn in turns], axis=0).mean()
         for name in ("seconds", "inside")
@@ -232,7 +236,8 @@ def main() -> int:
     asked = parser.parse_args()
     X, y = data(asked.rows)
     print(
-        f"{asked.rows:,} rows x {FEATURES} features, {int(y.sum()):,} positives, {asked.rounds} rounds, best of {asked.turns} turns"
+        f"{asked.rows:,} rows x {FEATURES} features, {int(y.sum()):,} positives, "
+        f"{asked.rounds} rounds, best of {asked.turns} turns"
     )
     too_slow = []
     for library, prepare in (("LightGBM", lightgbm_trainings), ("XGBoost", xgboost_trainings)):
@@ -245,13 +250,15 @@ def main() -> int:
                 turns[name].append(train())
         built_in = least(turns[BUILT_IN])[0]
         print(
-            f"\n{library:22} {'ms per round':>12} {'ratio':>6} {'in objective':>13} {'leaves':>8} {'rows shared out':>16}"
+            f"\n{library:22} {'ms per round':>12} {'ratio':>6} {'in objective':>13} "
+            f"{'leaves':>8} {'rows shared out':>16}"
         )
         for name, of in turns.items():
             ms, inside, leaves, shared = least(of)
             own = f"{inside:.1f}" if name in OBJECTIVES else ""
             print(
-                f"{name:22} {ms:12.1f} {ms / built_in:6.2f} {own:>13} {leaves:8.1f} {shared:14.2f} M",
+                f"{name:22} {ms:12.1f} {ms / built_in:6.2f} {own:>13} "
+                f"{leaves:8.1f} {shared:14.2f} M",
                 flush=True,
             )
             if name in OBJECTIVES and ms > LIMIT * built_in:

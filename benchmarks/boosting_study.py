@@ -1,11 +1,14 @@
-"""G-Mean and MCC of boosted trees under ASTra and GMN beside what people do about imbalance today, on the same folds.
+"""G-Mean and MCC of boosted trees under ASTra and GMN beside rivals, on the same folds.
 
-    python benchmarks/boosting_study.py run DIRECTORY     # continues where it stopped; writes results/boosting_study.csv.gz
-    python benchmarks/boosting_study.py page              # the tables of docs/boosting.md, from that file
-    python benchmarks/boosting_study.py fits              # single fits: time, largest leaves, how far the slope goes
+    python benchmarks/boosting_study.py run DIRECTORY   # continues where it stopped
+    python benchmarks/boosting_study.py page            # the tables of docs/boosting.md
+    python benchmarks/boosting_study.py fits            # time, largest leaves, the slope's way
 
-Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA). 100 trees, otherwise each library's defaults; CatBoost, whose learning
-rate depends on the loss, gets 0.1 for every method. Every library's methods, and the ablation's, see the same folds.
+`run` writes results/boosting_study.csv.gz, from which `page` makes the tables.
+
+Data: the catalogue of astralearn.datasets (set ASTRALEARN_DATA). 100 trees, otherwise each
+library's defaults; CatBoost, whose learning rate depends on the loss, gets 0.1 for every method.
+Every library's methods, and the ablation's, see the same folds.
 """
 
 from __future__ import annotations
@@ -61,8 +64,13 @@ BEGIN, END = "<!-- boosting_study.py page: begin -->\n", "<!-- boosting_study.py
 LIGHTGBM: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0, "verbose": -1}
 XGBOOST: dict[str, Any] = {"n_estimators": 100, "n_jobs": 1, "random_state": 0}
 CATBOOST: dict[str, Any] = {
-    "iterations": 100, "learning_rate": 0.1, "thread_count": 1, "random_state": 0, "verbose": 0, "allow_writing_files": False,
-}  # fmt: skip
+    "iterations": 100,
+    "learning_rate": 0.1,
+    "thread_count": 1,
+    "random_state": 0,
+    "verbose": 0,
+    "allow_writing_files": False,
+}
 FAST = {"slope_rate_min": 1.0, "slope_rate_max": 50.0}
 
 
@@ -71,14 +79,14 @@ def g_mean(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def tuned(model: Any) -> Any:
-    """The cut that maximises G-Mean over four inner folds (the least class has four rows to train on)."""
+    """The cut of the best G-Mean over four inner folds: the least class has four rows."""
     return TunedThresholdClassifierCV(
         model, scoring=make_scorer(g_mean), cv=StratifiedKFold(4, shuffle=True, random_state=0)
     )
 
 
 class WeightedXGB(xgb.XGBClassifier):
-    """scale_pos_weight = negatives per positive of the rows it is fitted on, as LightGBM's is_unbalance has it."""
+    """scale_pos_weight = negatives per positive, as LightGBM's is_unbalance has it."""
 
     def fit(self, X: np.ndarray, y: np.ndarray, **options: Any) -> WeightedXGB:
         self.scale_pos_weight = float((y == 0).sum() / (y == 1).sum())
@@ -86,7 +94,10 @@ class WeightedXGB(xgb.XGBClassifier):
 
 
 class Focal:
-    """Focal loss, −αₜ(1−pₜ)² ln pₜ, α = 0.75 for positives, with our curvature (its own is negative for lost positives)."""
+    """Focal loss, −αₜ(1−pₜ)² ln pₜ, α = 0.75 for positives, with our curvature.
+
+    Its own is negative for lost positives.
+    """
 
     gamma, alpha = 2.0, 0.75
 
@@ -103,7 +114,8 @@ class Focal:
 class FocalBoosting(ClassifierMixin, BaseEstimator):
     """Focal loss inside a library's own classifier: starts at the prior and cuts the score at 0.
 
-    The default min_child_weight stops every tree of the focal loss, whose curvature is small on rare classes: it is (almost) 0 here.
+    The default min_child_weight stops every tree of the focal loss, whose curvature is small on
+    rare classes: it is (almost) 0 here.
     """
 
     def __init__(self, library: str, random_state: int = 0) -> None:
@@ -191,7 +203,7 @@ class AllShared(NothingShared):
 
 
 def sharing() -> dict[str, Any]:
-    """XGBoost only: the part of the curvature that all rows share, beside the two thirds of the library's table."""
+    """XGBoost only: other parts of the curvature that all rows share than two thirds."""
     kinds = {
         "nothing shared": NothingShared,
         "a third shared": ThirdShared,
@@ -377,7 +389,10 @@ def _one(mean: float, best: float, wins: bool) -> str:
 
 
 def _against(records: Sequence[Record], methods: Sequence[str], score: str) -> list[str]:
-    """On how many problems OURS is better and worse than each method, by the corrected t-test, Holm over the methods of a problem."""
+    """On how many problems OURS is better and worse than each method.
+
+    By the corrected t-test, Holm over the methods of a problem.
+    """
     better, worse = np.zeros(len(methods), int), np.zeros(len(methods), int)
     others = [name for name in methods if name != OURS]
     for problem in PROBLEMS:
@@ -414,11 +429,12 @@ def paged(text: str, results: Results) -> str:
 
 
 def fits() -> None:
-    """What docs/boosting.md says of single fits, on all rows of skin-588 and of the first draw of skin-4000."""
+    """What docs/boosting.md says of single fits, on skin-588 and the first draw of skin-4000."""
     drawn = [(problem, problem.draw(0)) for problem in map(load, ("skin-588", "skin-4000"))]
     (X, y), *_ = rows = [(problem.X[kept], problem.y[kept]) for problem, kept in drawn]
     print(
-        "processor seconds per fit on skin-588, the least of three: default, threshold tuned, GMN-ASTra"
+        "processor seconds per fit on skin-588, the least of three: "
+        "default, threshold tuned, GMN-ASTra"
     )
     for library in LIBRARIES:
         models = estimators(library)

@@ -1,6 +1,7 @@
-"""What the warp costs: BCE on rebalanced logits against the framework's own BCE on plain logits, forward and backward.
+"""What the warp costs: BCE on rebalanced logits against the framework's own on plain ones.
 
-Both run side by side, in turns, in one process; a ratio is the median of the turns' ratios. float32, 1e6 logits, b = 7.396.
+Forward and backward, side by side, in turns, in one process; a ratio is the median of the turns'
+ratios. float32, 1e6 logits, b = 7.396.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import sys
 from pathlib import Path
 
 # ruff: noqa: E402
-# benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
+# benchmarks/torch.py lies beside this script, where Python looks first: without this line it would
+# be imported in place of PyTorch.
 sys.path[:] = [
     entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
 ]
@@ -100,7 +102,8 @@ def main() -> None:
         turns = [(milliseconds(own), milliseconds(warped)) for _ in range(TURNS)]
         ratio = statistics.median(w / o for o, w in turns)
         print(
-            f"{name:<10}{statistics.median(o for o, _ in turns):>17.1f}{statistics.median(w for _, w in turns):>16.1f}{ratio:>8.1f}"
+            f"{name:<10}{statistics.median(o for o, _ in turns):>17.1f}"
+            f"{statistics.median(w for _, w in turns):>16.1f}{ratio:>8.1f}"
         )
 
 

@@ -1,9 +1,11 @@
-"""Which training regime matches the paper's Table 2: scaling × choice of the epoch, every cell beside the published one.
+"""Which training regime matches the paper's Table 2: scaling × choice of the epoch.
 
-The paper gives neither the scaling of the inputs nor from which epoch on validation chooses. Scaling: raw; min-max to [0, 1] (over all
-rows of the file); z-score on the training rows. Choice of the epoch by FNR_apx on the validation fold, after a burn-in of 1,000 epochs or
-from the first epoch on; or the last epoch. One training serves the three choices: the last epoch's network is kept beside the chosen one,
-and a short training tells whether an epoch before the end of the burn-in was better.
+The paper gives neither the scaling of the inputs nor from which epoch on validation chooses.
+Scaling: raw; min-max to [0, 1] (over all rows of the file); z-score on the training rows. Choice of
+the epoch by FNR_apx on the validation fold, after a burn-in of 1,000 epochs or from the first epoch
+on; or the last epoch. One training serves the three choices: the last epoch's network is kept
+beside the chosen one, and a short training tells whether an epoch before the end of the burn-in was
+better.
 
     python benchmarks/regime.py run      runs what results/regime.csv.gz lacks of 3 scalings × 5
                                          problems × 4 methods (2 × 5 folds, 10,000 epochs)
@@ -62,7 +64,11 @@ def fitted(
 
 
 def chosen(late: ASTraClassifier, early: ASTraClassifier) -> Iterator[tuple[str, ASTraClassifier]]:
-    """The network of each choice. late: trained in full, chosen after the burn-in. early: for the burn-in, chosen from the start."""
+    """The network of each choice.
+
+    late: trained in full, chosen after the burn-in.
+    early: trained for the burn-in, chosen from the start.
+    """
     yield CHOICES[0], late
     (before,), (after,) = early._state, late._state  # kept by warm_start
     yield CHOICES[1], early if before["best_score"] <= after["best_score"] else late
@@ -167,9 +173,10 @@ def _cell(
 
 
 def _summary(means: dict[tuple[str, ...], Any]) -> str:
-    """Of each regime: cells inside the published interval, and the mean absolute difference from the published means."""
+    """Of each regime: cells inside the published interval, and how far the means are off."""
     lines = [
-        "| scaling | epoch | cells inside the interval | mean difference G-Mean | mean difference MCC |",
+        "| scaling | epoch | cells inside the interval | mean difference G-Mean | "
+        "mean difference MCC |",
         "|---|---|---|---|---|",
     ]
     for scaling in SCALINGS:

@@ -45,7 +45,10 @@ def warp_figure() -> None:
 
 
 def training_figure() -> None:
-    """How the threshold, the e-ratio and the soft FNR move while the README's example learns, as it comes and with a slope free to rise."""
+    """How threshold, e-ratio and soft FNR move while the README's example learns.
+
+    As it comes, and with a slope free to rise.
+    """
     X, digit = load_digits(return_X_y=True)
     eights, others = np.flatnonzero(digit == 8), np.flatnonzero(digit != 8)
     rows = np.r_[eights[:5], others[:900]]

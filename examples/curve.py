@@ -1,4 +1,7 @@
-"""The curve, its threshold, and why a loss centred on ½ needs the z-transform: the paper's Figs. 1 and 2 as a small table."""
+"""The curve, its threshold, and why a loss centred on ½ needs the z-transform.
+
+The paper's Figs. 1 and 2 as a small table.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ XS = (-1.0, -0.1, 0.0, 0.2, 0.5, 2.0)
 
 
 def wrong_band(b: float) -> float:
-    """The paper's upper end of 0 < x < ln((2^b − 1)/b)/b, where BCE on ŷ calls a positive's side the wrong one."""
+    """The end of 0 < x < ln((2^b − 1)/b)/b, where BCE on ŷ calls a positive's side wrong."""
     return (b * math.log(2) + math.log1p(-(2.0**-b)) - math.log(b)) / b
 
 

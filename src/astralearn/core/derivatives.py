@@ -13,7 +13,6 @@ that. Arguments as in `astra`.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from astralearn.core.curve import FARTHEST, checked_logits, log_complement
@@ -92,16 +91,6 @@ def rebalanced_logit_db(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     # Farther below 0 the constant is lost in rounding of x, while (σx)/ŷ, evaluated, passes bx,
     # which may overflow.
     return xp.where(x < -FARTHEST, x, db)
-
-
-def rebalanced_logit_db_offset(b: float) -> float:
-    """(∂s₀/∂b)/τ, the part of ∂g/∂b that every row shares.
-
-    >>> round(rebalanced_logit_db_offset(1.0), 4)
-    -0.3863
-    """
-    s0 = math.log1p(b) / b
-    return (1.0 / (1.0 + b) - s0) / (b * -math.expm1(-s0))
 
 
 def slope_from_raw_dbeta(beta: ArrayLike, *, xp: Any = None) -> Array:

@@ -21,7 +21,7 @@ from astralearn.core import class_means
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Counted, Means
 from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
 from astralearn.core.elementary import at_least, or_one
-from astralearn.core.inputs import Array, ArrayLike, Axis, namespace
+from astralearn.core.inputs import Array, ArrayLike, Axis
 
 # The q of `root_gmn_loss`.
 ROOT = 0.25
@@ -129,25 +129,6 @@ class Loss:
             for fall, of_class, peak in zip(self.falls(means, xp=xp), means, peaks, strict=True)
         )
         return of_negatives, of_positives
-
-    @property
-    def of_counts(self) -> Callable[[SoftConfusion], Array] | None:
-        """J of soft counts, for power 1; otherwise None."""
-        return self._of_counts if self.power == 1 else None
-
-    @property
-    def partials(self) -> Callable[[SoftConfusion], tuple[Array, Array]] | None:
-        """(∂J/∂TP, ∂J/∂TN) at fixed class totals, for power 1; otherwise None."""
-        return self._partials if self.power == 1 else None
-
-    def _of_counts(self, counts: SoftConfusion) -> Array:
-        xp = namespace(*counts)
-        return self.of_means(Means.of_counts(counts, xp=xp), xp=xp)
-
-    def _partials(self, counts: SoftConfusion) -> tuple[Array, Array]:
-        xp = namespace(*counts)
-        by_tn, by_tp = self.factors(Means.of_counts(counts, xp=xp), (0.0, 0.0), xp=xp)
-        return -by_tp, -by_tn
 
     def _unit(self, of_class: ClassMeans, peak: Array, xp: Any) -> Array:
         """e^peak/M^q."""
