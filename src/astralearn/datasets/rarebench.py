@@ -3,8 +3,7 @@
 A study draws k positives of a table, learns, and is tested on the positives that were not drawn.
 Half of the problems are open, to be tuned on; half are sealed, to be run for reports only. A
 problem is sealed where SHA-256 of its name is odd, unless astralearn's defaults were tuned on it.
-The real tables are listed in rarebench.csv; gradient boosting, given half of such a table, orders
-the other half with an AUC of at least 0.75.
+The real tables are listed in rarebench.csv.
 
 >>> len(OPEN), len(SEALED)
 (30, 28)
