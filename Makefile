@@ -11,7 +11,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxpro
 .PHONY: demo test test-fast test-long lint types bench figures clean
 
 demo: .venv/.run
-	@$(BIN)/astralearn compare --repetitions 3
+	@$(BIN)/python examples/quickstart.py
 
 test: lint types
 	$(PYTEST) -m "not long"
