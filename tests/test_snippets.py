@@ -42,7 +42,7 @@ dask.distributed.Client = lambda address: type(local).get_client(local)
 
 # Per page: what each snippet finds there, and which packages the page wants.
 PAGES = {
-    "README.md": (["", "", TORCH, KERAS, ROWS], ["torch", "keras", "lightgbm"]),
+    "README.md": (["", TORCH, KERAS, ROWS], ["torch", "keras", "lightgbm"]),
     "docs/pytorch.md": ([TORCH, ONE_RANK, LOADER], ["torch"]),
     "docs/keras.md": ([KERAS], ["keras"]),
     "docs/boosting.md": ([ROWS], ["lightgbm", "xgboost", "catboost"]),
