@@ -11,10 +11,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from astralearn import ASTraClassifier
 from astralearn.bench import BENCH_FILE, bench
 from astralearn.datasets.rarebench import OPEN
 from astralearn.report import to_markdown
 from astralearn.report.leaderboard import rank_table
+from astralearn.study import Method
 from astralearn.study.draw_record import DRAW_SCORES, DrawRecord
 from astralearn.study.draw_unit import BEST
 from astralearn.study.store import read_kind
@@ -33,7 +35,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     if options.what == "run":
-        bench(OPEN, quick=True, out=options.folder)
+        for_mcc = Method('ASTraClassifier, decision="mcc"', ASTraClassifier(decision="mcc"))
+        bench(OPEN, methods=["fast", for_mcc], quick=True, out=options.folder)
         return
     records = complete(read_kind(options.folder / BENCH_FILE, DrawRecord))
     for score in DRAW_SCORES:
