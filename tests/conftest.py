@@ -1,4 +1,5 @@
 import os
+import signal
 import sys
 
 # keras.ops is tested on JAX unless tests/keras asks for another backend; the variable must be set before Keras is first imported.
@@ -7,6 +8,10 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 import pytest
 from hypothesis import settings
+
+# A shell that starts tests in the background has SIGINT ignored, and tests interrupt themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("astralearn", deadline=None, derandomize=True)
 settings.load_profile("astralearn")

@@ -274,7 +274,7 @@ def _show(console: Console, table: Table, texts: Sequence[str]) -> None:
     has_bold = console.is_terminal and console.color_system is not None
     console.print(to_rich(table, has_bold=has_bold, width=console.width))
     for text in texts:
-        console.print(f"\n{text}")
+        console.print(f"\n{text}", soft_wrap=True)
 
 
 def _data_list(_options: argparse.Namespace, _console: Console) -> None:

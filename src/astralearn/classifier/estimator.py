@@ -352,7 +352,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is "
                 "fitted with what it had learned by then",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self._warn_of_missed_positives(of_all.fold.train)
         return self
@@ -547,7 +547,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 "not recognised"
                 + ("; `expectations_` says what to expect of new ones" if self.committee else ""),
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _labels(self) -> TwoClasses:

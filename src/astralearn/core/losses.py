@@ -237,7 +237,10 @@ def _in_units(means: Means, xp: Any) -> Means:
     differentiated with the square of their divisor, which float32 loses beyond 1e±19.
     """
     negatives, positives = means
-    ratio_of_totals = xp.sqrt(or_one(negatives.total, xp) / or_one(positives.total, xp))
+    n, m = or_one(negatives.total, xp), or_one(positives.total, xp)
+    # Beyond a ratio of 1e36, which float32 holds, the lesser total counts as that little.
+    n, m = xp.maximum(n, 1e-36 * m), xp.maximum(m, 1e-36 * n)
+    ratio_of_totals = xp.sqrt(n / m)
     return Means(
         negatives._replace(total=ratio_of_totals), positives._replace(total=1.0 / ratio_of_totals)
     )
