@@ -69,6 +69,7 @@ LEAVES = {
     "classifier.labels": "which class is positive is one rule",
     "classifier.left_whole": "every estimator keeps its earlier fit where a new one fails",
     "engine.fork": "every use of JAX by the library counts",
+    "engine.interrupts": "whoever imports JAX first may be interrupted",
     "model_file": "models of every room are written alike",
 }
 

@@ -18,6 +18,7 @@ import numpy as np
 from astralearn.core.inputs import Array
 from astralearn.core.warp import OfSlope, Pulls, negatives, of_slope, positives
 from astralearn.engine.fork import check_fork
+from astralearn.engine.interrupts import interrupts_deferred
 
 # Bytes per array and block: small enough for the allocator to give a temporary the pages of the
 # last one, and for the cache.
@@ -253,7 +254,8 @@ def _compiled_negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kin
     which stripes share a call.
     """
     check_fork()
-    import jax
+    with interrupts_deferred():
+        import jax
 
     n = len(x)
     with jax.default_device(jax.devices("cpu")[0]):

@@ -44,6 +44,7 @@ from astralearn.classifier.threads import threads
 from astralearn.core import LOSSES, threshold
 from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.elementary import sigmoid
+from astralearn.engine.interrupts import interrupts_deferred
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import Costs, Fold, Rows
 from astralearn.engine.stack import Settings
@@ -723,7 +724,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self, plans: list[Plan], earlier: list[NetworkState] | None = None
     ) -> list[Fitted]:
         """All networks of all plans, trained as one stack."""
-        from astralearn.classifier.fitting import fit_networks, fitted
+        with interrupts_deferred():
+            from astralearn.classifier.fitting import fit_networks, fitted
 
         n, recipe = self.n_estimators, self._recipe(plans[0].fold.view.n_inputs)
         folds: list[Fold] = []
