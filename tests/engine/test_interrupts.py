@@ -10,12 +10,17 @@ import pytest
 from astralearn.engine.interrupts import interrupts_deferred
 
 
+def interrupted(then):
+    with interrupts_deferred():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        then()
+
+
 def test_ctrl_c_is_heard_once_at_the_end_of_the_block():
     reached = []
-    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        reached.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(lambda: reached.append(True))
     assert reached == [True]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -23,9 +28,8 @@ def test_ctrl_c_is_heard_once_at_the_end_of_the_block():
 def test_an_error_in_the_block_keeps_the_handler_and_ctrl_c_goes_first():
     with pytest.raises(ZeroDivisionError), interrupts_deferred():
         raise ZeroDivisionError
-    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
-        signal.raise_signal(signal.SIGINT)
-        raise ZeroDivisionError
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(lambda: 1 // 0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -34,6 +34,8 @@ ROWS_PER_THREAD = 1 << 16
 # so that summing is done in vectors and rounds less.
 STRIPE, _LANES = 1 << 14, 64
 
+KEPT = 16  # compiled sweeps, each of a megabyte or so
+
 # JAX reads an array where it lies if its address is a multiple of this, and otherwise copies it.
 _ALIGNMENT = 64
 
@@ -250,8 +252,8 @@ def _mapped(function: Callable[[int], Found], starts: range, threads: int) -> It
 def _compiled_negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
     """Any number of float32 rows in one pass over memory; always on the CPU.
 
-    Each number of stripes compiles once. A stripe's sums are its own, so that it does not matter
-    which stripes share a call.
+    Each number of stripes compiles once, and the last few are kept. A stripe's sums are its own,
+    so that it does not matter which stripes share a call.
     """
     check_fork()
     with interrupts_deferred():
@@ -259,7 +261,8 @@ def _compiled_negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kin
 
     n = len(x)
     with jax.default_device(jax.devices("cpu")[0]):
-        gradient, curvature, lanes = _compiled(kind)(_in_stripes(x), _in_stripes(w), shared)
+        x, w = _in_stripes(x), _in_stripes(w)
+        gradient, curvature, lanes = _compiled(kind, len(x))(x, w, shared)
     sums = np.asarray(lanes).sum(axis=2, dtype=np.float64)
     return Found(np.asarray(gradient)[:n], np.asarray(curvature)[:n], sums)
 
@@ -275,8 +278,8 @@ def _in_stripes(values: np.ndarray) -> np.ndarray:
     return padded.reshape(-1, STRIPE)
 
 
-@functools.cache
-def _compiled(kind: Kind) -> Callable[..., Any]:
+@functools.lru_cache(maxsize=KEPT)
+def _compiled(kind: Kind, _n_stripes: int) -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
 

@@ -6,7 +6,6 @@ An epoch is a gradient, the slope's rate, selection and Adam's step; `training` 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -89,20 +88,10 @@ def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
 
 
 @functools.cache
-def compiled_epochs(thorough: bool) -> Callable[..., tuple[State, Epoch]]:
-    """`epochs`, compiled for one core.
-
-    At these sizes XLA's threads cost more than they give.
-
-    thorough: take twice as long to compile what then runs a fifth faster.
-    """
-    return jax.jit(epochs, static_argnames=("static",), compiler_options=compile_options(thorough))
-
-
 def compile_options(thorough: bool) -> dict[str, Any] | None:
     """XLA's options for one core, without those that this XLA does not know.
 
-    thorough: as in `compiled_epochs`.
+    thorough: as in `programs.program`.
     """
     wanted: dict[str, Any] = {
         "xla_cpu_multi_thread_eigen": False,

@@ -6,11 +6,9 @@ slope is a parameter like the others here; the rate of Eq. 10 belongs to Adam.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import Bounds, minimize
@@ -20,7 +18,6 @@ from astralearn.core.derivatives import slope_from_raw_dbeta
 from astralearn.engine.epoch import (
     Epoch,
     Static,
-    compile_options,
     gradients_of,
     penalty,
     record_of,
@@ -28,6 +25,7 @@ from astralearn.engine.epoch import (
 )
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import Seen
+from astralearn.engine.programs import program
 from astralearn.engine.rows import Packed
 
 Array = Any
@@ -57,10 +55,11 @@ def minimise(
     tell: called after each iteration with what is monitored but for the epoch; True ends the
         search there.
     """
-    look, dtype, done = _compiled(), start.dtype, 0
+    look = program(_look, (start, data), static=static, thorough=False)
+    dtype, done = start.dtype, 0
 
     def at(v: np.ndarray) -> tuple[Array, Array, Epoch]:
-        return look(jnp.asarray(v, dtype), data, np.asarray(alpha, dtype), static=static)
+        return look(jnp.asarray(v, dtype), data, np.asarray(alpha, dtype))
 
     def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient, _ = at(v)
@@ -86,13 +85,6 @@ def minimise(
         options=options,
     )
     return Minimum(end.x[:-1].astype(dtype), float(end.x[-1]), done)
-
-
-@functools.cache
-def _compiled() -> Callable[..., tuple[Array, Array, Epoch]]:
-    return jax.jit(
-        _look, static_argnames=("static",), compiler_options=compile_options(thorough=False)
-    )
 
 
 def _look(v: Array, data: Packed, alpha: Array, *, static: Static) -> tuple[Array, Array, Epoch]:

@@ -24,13 +24,14 @@ from astralearn.engine.epoch import (
     LONG,
     Epoch,
     Hyperparameters,
-    compiled_epochs,
+    epochs,
     hyperparameters,
     record_of,
     what_is_compiled,
 )
 from astralearn.engine.fork import check_fork
 from astralearn.engine.lbfgs import minimise
+from astralearn.engine.programs import program
 from astralearn.engine.rows import CHUNK_NUMBERS, Packed, pack
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
 
@@ -206,12 +207,16 @@ def _begin(
     stack: Stack, settings: Settings, group: _Group
 ) -> tuple[State, Callable[[State, int], tuple[State, Epoch]]]:
     """Where a group starts, and what takes it so many epochs further, compiled."""
-    static = what_is_compiled(stack.architecture, settings)
-    loop = compiled_epochs(thorough=settings.epochs >= LONG)
     rows = _on_device(group.rows)
+    loop = program(
+        epochs,
+        (group.start, rows, group.hyper),
+        static=what_is_compiled(stack.architecture, settings),
+        thorough=settings.epochs >= LONG,
+    )
 
-    def advance(state: State, epochs: int) -> tuple[State, Epoch]:
-        return loop(state, rows, group.hyper, np.int32(epochs), static=static)
+    def advance(state: State, n: int) -> tuple[State, Epoch]:
+        return loop(state, rows, group.hyper, np.int32(n))
 
     return advance(jax.device_put(group.start), 0)[0], advance
 

@@ -1,0 +1,42 @@
+"""Compiled programs, of which the last few are kept: each takes some megabytes.
+
+Whoever fits many tables, or one table with ever fewer features, meets a new shape each time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from astralearn.engine.epoch import Static, compile_options
+
+KEPT = 16
+
+
+def program(
+    function: Callable[..., Any], like: tuple[Any, ...], *, static: Static, thorough: bool
+) -> Callable[..., Any]:
+    """The function, compiled for one core, of arguments of these shapes.
+
+    At the sizes here XLA's threads cost more than they give.
+
+    function: of arrays, with the keyword `static`.
+    like: arguments, or what has their shapes and dtypes.
+    thorough: take twice as long to compile what then runs a fifth faster.
+    """
+    leaves, tree = jax.tree.flatten(like)
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    return _program(function, tree, shapes, static, thorough)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _program(
+    function: Callable[..., Any], _tree: Any, _shapes: Any, static: Static, thorough: bool
+) -> Callable[..., Any]:
+    # JAX keeps what it traced and compiled as long as the very function that it was given lives,
+    # so each program has a function of its own.
+    own = functools.partial(function, static=static)
+    return jax.jit(own, compiler_options=compile_options(thorough))
