@@ -18,6 +18,7 @@ from astralearn.engine.network import BLOCK
 from astralearn.engine.reproducible import product
 
 REFERENCES = 500  # rows of a class that distances are taken from
+IN_CACHE = 256  # rows whose distances from the references stay in the processor's cache
 SOFTENING = 1e-3  # of each feature's variance, added to squared distances: no two rows are nearer
 
 
@@ -35,7 +36,14 @@ class Neighbours:
 
     def score(self, u: np.ndarray) -> np.ndarray:
         """How near rows are to the positives, (rows,). u: (rows, features), float32."""
-        return _nearness(squared(u, self.majority), squared(u, self.positives), self.weight)
+        scores = np.empty(len(u))
+        for start in range(0, len(u), IN_CACHE):
+            rows = slice(start, start + IN_CACHE)
+            to_majority, to_positives = (
+                squared(u[rows], of_class) for of_class in (self.majority, self.positives)
+            )
+            scores[rows] = _nearness(to_majority, to_positives, self.weight)
+        return scores
 
 
 def take_neighbours(
@@ -81,9 +89,11 @@ def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     have it, would tell a row by those it is asked with.
     """
     a, b = a.astype(np.float64), b.astype(np.float64)
-    lengths = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1)
-    distances = np.maximum(lengths - 2.0 * product(a, b.T), 0.0) + SOFTENING * a.shape[1]
-    return distances.astype(np.float32)
+    least = SOFTENING * a.shape[1]
+    distances = product(a, -2.0 * b.T)
+    distances += np.sum(b * b, axis=1) + least
+    distances += np.sum(a * a, axis=1)[:, None]
+    return np.maximum(distances, least, out=distances).astype(np.float32)
 
 
 def _nearness(to_majority: np.ndarray, to_positives: np.ndarray, weight: np.ndarray) -> np.ndarray:

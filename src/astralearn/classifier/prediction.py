@@ -56,8 +56,15 @@ def mean_output(g: np.ndarray) -> np.ndarray:
     g = g.astype(np.float64)
     if len(g) == 1:
         return np.asarray(g[0])
-    yes, no = -np.logaddexp(0.0, -g), -np.logaddexp(0.0, g)
-    return np.asarray(np.logaddexp.reduce(yes, axis=0) - np.logaddexp.reduce(no, axis=0))
+    return _log_of_sum(g) - _log_of_sum(-g)
+
+
+def _log_of_sum(g: np.ndarray) -> np.ndarray:
+    """ln Σ σ(g) over networks, finite for finite g."""
+    below = np.minimum(g, 0.0)
+    highest = below.max(axis=0)
+    terms = np.exp(below - highest) / (1.0 + np.exp(-np.abs(g)))
+    return np.asarray(highest + np.log(terms.sum(axis=0)))
 
 
 def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:

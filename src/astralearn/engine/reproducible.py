@@ -20,13 +20,13 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     depth = max(1, min(k, 4 * PANEL))
     columns = max(1, min(n, int((SINGLE / depth) ** 0.5)))
     rows = max(1, SINGLE // (depth * columns))
-    out = np.zeros((m, n), np.result_type(a, b))
+    out = np.empty((m, n), np.result_type(a, b))
     for j in range(0, n, columns):
         for i in range(0, m, rows):
-            for f in range(0, k, depth):
-                out[i : i + rows, j : j + columns] += (
-                    a[i : i + rows, f : f + depth] @ b[f : f + depth, j : j + columns]
-                )
+            tile = out[i : i + rows, j : j + columns]
+            np.matmul(a[i : i + rows, :depth], b[:depth, j : j + columns], out=tile)
+            for f in range(depth, k, depth):
+                tile += a[i : i + rows, f : f + depth] @ b[f : f + depth, j : j + columns]
     return out
 
 
