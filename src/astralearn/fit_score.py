@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +13,7 @@ import pandas as pd
 
 from astralearn.datasets import read_table
 from astralearn.datasets.problem import labelled
-from astralearn.datasets.streams import RowStream, RowWriter, row_stream, writing
+from astralearn.datasets.streams import RowStream, RowWriter, in_threads, row_stream, writing
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 from astralearn.model_card import card
 from astralearn.model_file import load
@@ -175,27 +173,30 @@ def score_table(
     scored.expected_positives = float(np.nansum(risk))
     frames = _frames(model, stream) if explain else None
     start = 0
+
+    def write(original: Any) -> int:
+        nonlocal start
+        here = slice(start, start + len(original))
+        start = here.stop
+        is_bad = np.isnan(risk[here])
+        flags = is_flagged[here]
+        added = {
+            "risk": risk[here],
+            "rank": pd.arrays.IntegerArray(ranks[here].astype(np.int64), is_bad),
+            "flag": pd.arrays.IntegerArray(flags.astype(np.int64), is_bad),
+        }
+        if frames is not None:
+            reasons = np.full(len(original), None, dtype=object)
+            frame = next(frames)
+            if flags.any():
+                reasons[flags] = model.explain(frame, rows=flags)
+            added["reasons"] = pd.array(reasons, dtype="str")
+        writer.write(original, added)
+        return len(original)
+
     with writing(out), writer:
-        for original in stream.originals():
-            here = slice(start, start + len(original))
-            start = here.stop
-            is_known = np.isfinite(risk[here])
-            flags = is_flagged[here]
-            added = {
-                "risk": risk[here],
-                "rank": pd.array(np.where(is_known, ranks[here], 0), dtype="Int64"),
-                "flag": pd.array(flags.astype(int), dtype="Int64"),
-            }
-            added["rank"][~is_known] = pd.NA
-            added["flag"][~is_known] = pd.NA
-            if frames is not None:
-                reasons = np.full(len(original), None, dtype=object)
-                frame = next(frames)
-                if flags.any():
-                    reasons[flags] = model.explain(frame, rows=flags)
-                added["reasons"] = pd.array(reasons, dtype="str")
-            writer.write(original, added)
-            told(len(original))
+        for n_written in in_threads(write, stream.originals(), threads=1):
+            told(n_written)
     return scored
 
 
@@ -277,7 +278,8 @@ def _all_risks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Risk, NaN for bad rows, and whether the model's cut flags it, of every row."""
     risks, cuts, start = [], [], 0
-    for block in _in_parallel(lambda frame: _block(model, frame), _frames(model, stream)):
+    frames = _frames(model, stream)
+    for block in in_threads(lambda frame: _block(model, frame), frames, threads=WORKERS):
         if start == 0:
             _check_kinds(model, block)
         for row, column, value in block.bad[: max(0, MOST_BAD_NAMED - scored.bad)]:
@@ -320,20 +322,6 @@ def _check_kinds(model: TabularASTraClassifier, first: _Block) -> None:
             f"column {name!r} was learned as {model.encoder_.kinds_[name]}s, and has none here: "
             f"the first value is {value!r}"
         )
-
-
-def _in_parallel(
-    work: Callable[[pd.DataFrame], _Block], frames: Iterator[pd.DataFrame]
-) -> Iterator[_Block]:
-    """The work on every block, in order, with a few blocks in memory at once."""
-    waiting: deque[Future[_Block]] = deque()
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for frame in frames:
-            waiting.append(pool.submit(work, frame))
-            if len(waiting) > WORKERS:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def _ranks(risk: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     distances = product(a, -2.0 * b.T)
     distances += np.sum(b * b, axis=1) + least
     distances += np.sum(a * a, axis=1)[:, None]
-    return np.maximum(distances, least, out=distances).astype(np.float32)
+    return np.maximum(distances.astype(np.float32), np.float32(least))
 
 
 def _nearness(to_majority: np.ndarray, to_positives: np.ndarray, weight: np.ndarray) -> np.ndarray:

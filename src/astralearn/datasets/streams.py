@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from astralearn.datasets.errors import MissingFileError, UnreadableError, Unwrit
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
 
 PARQUET = ".parquet"
+Result = TypeVar("Result")
 
 
 class RowStream(Protocol):
@@ -113,14 +116,37 @@ class _ParquetStream:
         columns: Sequence[str],
         texts: Sequence[str],  # noqa: ARG002 - a Parquet file knows its texts
     ) -> Iterator[pd.DataFrame]:
-        for batch in self.file.iter_batches(batch_size=self.rows, columns=list(columns)):
+        for batch in self._batches(columns=list(columns)):
             yield batch.to_pandas()
 
     def originals(self) -> Iterator[Any]:
         import pyarrow
 
-        for batch in self.file.iter_batches(batch_size=self.rows):
+        for batch in self._batches():
             yield pyarrow.Table.from_batches([batch])
+
+    def _batches(self, **options: Any) -> Iterator[Any]:
+        # One thread: whoever asks has others for the work on the rows.
+        yield from self.file.iter_batches(batch_size=self.rows, use_threads=False, **options)
+
+
+def in_threads(
+    work: Callable[[Any], Result], blocks: Iterator[Any], *, threads: int
+) -> Iterator[Result]:
+    """The work on every block, in order, while the next ones are read.
+
+    work: on one block.
+    blocks: read by the caller's thread, a few ahead.
+    threads: that work at once.
+    """
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for block in blocks:
+            waiting.append(pool.submit(work, block))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 @contextmanager
@@ -210,6 +236,7 @@ class RowWriter:
     def _write_arrow(self, original: Any, added: dict[str, Any]) -> None:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
+        from pyarrow.types import is_floating
 
         table = original
         if isinstance(original, pd.DataFrame):
@@ -218,5 +245,8 @@ class RowWriter:
             values = pyarrow.array(column, from_pandas=True)
             table = table.append_column(name, values)
         if self.writer is None:
-            self.writer = ParquetWriter(self.file, table.schema)
+            schema = table.schema
+            # Dictionaries of numbers, hardly any of which repeats, cost more than all the rest.
+            texts = [column.name for column in schema if not is_floating(column.type)]
+            self.writer = ParquetWriter(self.file, schema, use_dictionary=texts)
         self.writer.write_table(table.cast(self.writer.schema))

@@ -103,14 +103,20 @@ def _as_numbers(column: pd.Series) -> Values:
         values = np.full(len(column), np.nan)
     elif pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(float, na_value=np.nan)
+        return Values(_finite(values), np.zeros(len(column), dtype=bool))
     else:
         texts = column.astype(object)
         values = pd.to_numeric(texts, errors="coerce").to_numpy(float, copy=True)
         is_other = np.isnan(values) & column.notna().to_numpy()
         values[is_other] = [TRUTH.get(str(text).lower(), np.nan) for text in texts[is_other]]
     is_bad = np.isnan(values) & column.notna().to_numpy()
-    with np.errstate(invalid="ignore"):
-        return Values(np.where(np.abs(values) > LARGEST, np.nan, values), is_bad)
+    return Values(_finite(values), is_bad)
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """The values, and gaps where one is too large for float32."""
+    is_too_large = np.abs(values) > LARGEST
+    return np.where(is_too_large, np.nan, values) if is_too_large.any() else values
 
 
 def _as_dates(column: pd.Series) -> Values:

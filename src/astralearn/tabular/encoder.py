@@ -171,7 +171,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         values, bad = self._values(frame)
         blocks = []
         if self._number_names():
-            blocks.append(self.imputer_.transform(self._numbers(frame, values)))
+            blocks += self._without_gaps(self._numbers(frame, values))
         words = self._named_by_kind(WORD)
         if words:
             blocks.append(self.one_hot_.transform(_objects(values, words)))
@@ -316,6 +316,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 block[:, place] = part_of(values[name], part) if part else values[name]
         return block
+
+    def _without_gaps(self, numbers: np.ndarray) -> list[np.ndarray]:
+        """What the imputer makes of the numbers, without its checks of every row."""
+        is_gap = np.isnan(numbers)
+        filled = np.where(is_gap, self.imputer_.statistics_, numbers) if is_gap.any() else numbers
+        return [filled, is_gap[:, self._marked()].astype(float)]
 
     def _categories(self, place: int) -> list[str]:
         """The encoded categories of the words' column at that place, rare ones last."""
