@@ -13,7 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
@@ -1014,6 +1014,54 @@ def test_bad_decisions_are_refused(convened):
         quick(decision="mcc").fit(X, y)
     with pytest.raises(NotFittedError):
         quick_committee().decide("mcc")
+
+
+def test_costs_by_labels_that_are_dates(few_trees):
+    X, y = rare(300, 8)
+    days = np.where(y == 1, np.datetime64("2024-01-02"), np.datetime64("2024-01-01"))
+    costs = {np.datetime64("2024-01-02"): 50.0, np.datetime64("2024-01-01"): 1.0}
+    model = quick_committee(decision={"cost": costs}).fit(X, days.astype("datetime64[ns]"))
+    assert model.decide({"cost": dict.fromkeys(costs, 1.0)}).cut_ > model.cut_
+    with pytest.raises(ValueError, match=r"must name the cost .* np.datetime64\('2024-01-01T"):
+        model.decide({"cost": {"2024-01-02": 50.0, "2024-01-01": 1.0}})
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        {"n_estimators": 10**30},
+        {"n_estimators": 10**9},
+        {"hidden_layer_sizes": 10**30},
+        {"hidden_layer_sizes": (10**6, 10**6)},
+        {"epochs": 10**30},
+        {"decision": {"cost": {0: 10**400, 1: 1}}},
+        {"class_weight": {0: 10**400, 1: 1}},
+    ],
+    ids=str,
+)
+def test_absurd_sizes_are_refused_by_name(absurd):
+    X, y = rare(50, 5)
+    with pytest.raises(ValueError, match=next(iter(absurd))):
+        ASTraClassifier(**absurd).fit(X, y)
+
+
+def test_a_probability_that_is_the_risk(convened, few_trees):
+    model, X, y = convened
+    risky = copy.copy(model).set_params(probability="risk")
+    risk = model.predict_risk(X)
+    np.testing.assert_allclose(risky.predict_proba(X), np.stack([1 - risk, risk], 1), rtol=1e-12)
+    np.testing.assert_array_equal(risky.predict(X), model.predict(X))
+    alone = quick(probability="risk").fit(X, y)
+    np.testing.assert_allclose(alone.predict_proba(X)[:, 1], alone.predict_risk(X), rtol=1e-12)
+    # A threshold that follows from costs flags what expected costs say.
+    pipe = make_pipeline(StandardScaler(), quick_committee(probability="risk"))
+    cheap = FixedThresholdClassifier(pipe, threshold=1 / 51, response_method="predict_proba")
+    in_pipe = cheap.fit(X, y).estimator_.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(cheap.predict(X), 50 * in_pipe >= 1 - in_pipe)
+    cv = StratifiedKFold(2, shuffle=True, random_state=0)
+    cost = make_scorer(lambda y, found: -np.dot(found != y, np.where(y == 1, 50, 1)))
+    tuned = TunedThresholdClassifierCV(pipe, cv=cv, scoring=cost)
+    assert tuned.fit(X, y).best_threshold_ < 0.5
 
 
 def test_networks_alone_expect_nothing(fitted):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from astralearn.classifier.decision import is_cost
 from astralearn.classifier.labels import TwoClasses, positive_index
 from astralearn.engine.rows import Costs
 from astralearn.engine.view import FAR
@@ -106,11 +105,7 @@ def check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
     unknown = [label for label in class_weight if label not in labels]
     if unknown and not set(labels) <= set(class_weight):
         raise ValueError(f"class_weight must name labels of y, which has {labels}; found {unknown}")
-    wrong = {
-        label: cost
-        for label, cost in class_weight.items()
-        if not (isinstance(cost, Real) and 0 <= float(cost) < math.inf)
-    }
+    wrong = {label: cost for label, cost in class_weight.items() if not is_cost(cost)}
     if wrong:
         raise ValueError(
             f"class_weight must be finite and at least 0 for every label; found {wrong}"

@@ -223,7 +223,7 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
         )
     ((kind, value),) = decision.items()
     if kind != "cost":
-        if not isinstance(value, Real) or not 0 < float(value) < 1:
+        if not isinstance(value, Real) or not 0 < value < 1:
             raise ValueError(f"decision={{{kind!r}: …}} must be in (0, 1); found {value!r:.80}")
         return
     if not isinstance(value, Mapping) or {*value} != {*labels}:
@@ -231,16 +231,23 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
             f"decision={{'cost': …}} must name the cost of a mistake on a row of each label, "
             f"{labels[0]!r} and {labels[1]!r}; found {value!r:.80}"
         )
-    wrong = [
-        cost
-        for cost in value.values()
-        if not isinstance(cost, Real) or not 0 <= float(cost) < np.inf
-    ]
-    if wrong or not any(value.values()):
+    if not all(map(is_cost, value.values())) or not any(value.values()):
         raise ValueError(
             f"decision={{'cost': …}} must be finite, at least 0 and above 0 somewhere; found "
             f"{value!r}"
         )
+
+
+def is_cost(value: Any) -> bool:
+    """Whether it is a finite number of at least 0.
+
+    >>> is_cost(0), is_cost(-1), is_cost("1"), is_cost(10**400)
+    (True, False, False, False)
+    """
+    try:
+        return isinstance(value, Real) and 0 <= float(value) < np.inf
+    except OverflowError:
+        return False
 
 
 class Expected(NamedTuple):

@@ -36,7 +36,7 @@ from astralearn.classifier.decision import (
     possible_worlds,
     usual_mean,
 )
-from astralearn.classifier.labels import TwoClasses
+from astralearn.classifier.labels import TwoClasses, named
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.prediction import Networks, prior_shift
 from astralearn.classifier.rows import Part, ViewOptions, make_fold, make_folds
@@ -57,6 +57,7 @@ MOST_MISSED = 1 / 3  # of a fit's own positives, before it warns
 LEAST_STEEPNESS = 0.01  # so that scores keep their order where nothing was learned
 
 MOST_EPOCHS = 2**31 - 1  # They are counted in 32 bits.
+MOST_WEIGHTS = 1 << 30  # of all networks: 4 GB, and training needs some times as much.
 LARGEST = float(np.finfo(np.float32).max)  # What networks train in.
 
 
@@ -144,6 +145,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         well; {"cost": {label: cost}}: the least expected cost, where a mistake on a row of a label
         costs so much; {"alerts": 0.01}: at most this share of rows flagged; {"recall": 0.9} or
         {"precision": 0.5}: at least so much expected. `decide` changes it without a new fit.
+    probability : {"balanced", "risk"}
+        What `predict_proba` gives: a value that is ½ at the decision, or `predict_risk`'s, which
+        tools for thresholds and costs ask for. `predict` decides alike with both.
     class_weight : dict or "balanced", optional
         With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in
         which such weights cancel: there a dict {label: cost of a mistake} weighs the rates (GMN
@@ -219,6 +223,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "committee": ["boolean"],
         "decision": [StrOptions(set(AIMS)), dict],
+        "probability": [StrOptions({"balanced", "risk"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -251,6 +256,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         n_estimators: int = 10,
         committee: bool = True,
         decision: Any = "g_mean",
+        probability: str = "balanced",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -279,6 +285,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.n_estimators = n_estimators
         self.committee = committee
         self.decision = decision
+        self.probability = probability
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -471,10 +478,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """z and 1−z in the order of `classes_`, (rows, 2).
 
-        z is ½ at the decision, so it overstates a rare risk: see `predict_risk`.
+        z is ½ at the decision, so it overstates a rare risk, unless `probability="risk"`.
         """
-        beyond = self._beyond_the_cut(X)
-        return self._labels().columns(minority=sigmoid(beyond, np), majority=sigmoid(-beyond, np))
+        logits = self._logits(X) - self._logit_at_half()
+        return self._labels().columns(minority=sigmoid(logits, np), majority=sigmoid(-logits, np))
 
     def predict_risk(self, X: Any) -> np.ndarray:
         """The minority's probability at the training prior, whatever the decision.
@@ -509,6 +516,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         n_jobs = threads(self.n_jobs)
         return self._steepness * self.committee_.scores(X, self._networks(), n_jobs=n_jobs)
 
+    def _logit_at_half(self) -> float:
+        """The score to which `predict_proba` gives ½."""
+        check_is_fitted(self)
+        if self.probability == "risk":
+            return float(self.prior_shift_)
+        return float(self._steepness * self.cut_)
+
     def _beyond_the_cut(self, X: Any) -> np.ndarray:
         """How far each score lies on the minority's side of the decision."""
         return self._logits(X) - self._steepness * self.cut_
@@ -528,7 +542,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _check_decision(self) -> None:
-        check_decision(self.decision, self.classes_.tolist())
+        check_decision(self.decision, named(self.classes_))
         if not self.committee and self.decision != AIMS[0]:
             raise ValueError(
                 "decision needs rows left out: use committee=True; networks alone are cut at "
@@ -574,7 +588,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
-            checks.check_class_weight(self.class_weight, np.unique(y).tolist())
+            checks.check_class_weight(self.class_weight, named(np.unique(y)))
             for label, cost in self.class_weight.items():
                 if cost == 0 and self._weighs_rows():
                     weight = np.where(y == label, 0.0, weight)
@@ -599,6 +613,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "burn_in must be below epochs, or no epoch can be selected; found "
                 f"{self._burn_in()} and {self.epochs}"
+            )
+        architecture = self._architecture(self.n_features_in_ + 1)
+        if self.n_estimators * architecture.n_parameters > MOST_WEIGHTS:
+            raise ValueError(
+                "n_estimators and hidden_layer_sizes must ask for at most "
+                f"{MOST_WEIGHTS:,} weights; found {_described(self.n_estimators, architecture)}"
             )
         if self.solver == "lbfgs" and (
             self.selection != "last" or self.sam_radius > 0 or self._positive_share() != 0.5

@@ -20,6 +20,15 @@ def positive_index(counts: Sequence[int] | np.ndarray) -> int:
     return 0 if first < last else 1
 
 
+def named(labels: np.ndarray) -> list[Any]:
+    """Labels as users name them in a dict of costs; NumPy's dates as NumPy has them.
+
+    >>> named(np.asarray([0, 1])), named(np.asarray(["2024-01-01"], "datetime64[ns]"))
+    ([0, 1], [np.datetime64('2024-01-01T00:00:00.000000000')])
+    """
+    return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
+
+
 class TwoClasses(NamedTuple):
     """Two labels as they sort, and which of them is the positive one.
 
