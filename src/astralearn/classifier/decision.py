@@ -223,7 +223,7 @@ def check_decision(decision: Any, labels: list[Any]) -> None:
         )
     ((kind, value),) = decision.items()
     if kind != "cost":
-        if not isinstance(value, Real) or not 0 < value < 1:
+        if not is_cost(value) or not 0 < float(value) < 1:
             raise ValueError(f"decision={{{kind!r}: …}} must be in (0, 1); found {value!r:.80}")
         return
     if not isinstance(value, Mapping) or {*value} != {*labels}:
