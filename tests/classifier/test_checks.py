@@ -3,7 +3,13 @@ import pytest
 from sklearn.utils.class_weight import compute_class_weight
 
 from astralearn import ASTraClassifier
-from astralearn.classifier.checks import check_class_weight, costs_of, positive_share, two_classes
+from astralearn.classifier.checks import (
+    LabelSums,
+    check_class_weight,
+    costs_of,
+    positive_share,
+    two_classes,
+)
 from astralearn.classifier.labels import TwoClasses
 from astralearn.core import LOSSES
 from astralearn.engine.rows import Costs
@@ -89,28 +95,30 @@ Y = np.asarray(["no"] * 9 + ["yes"] * 3)
 
 def test_balanced_is_scikit_learns():
     expected = compute_class_weight("balanced", classes=LABELS.labels, y=Y)
-    np.testing.assert_allclose(costs_of("balanced", LABELS, Y, np.ones(12)), expected)
+    np.testing.assert_allclose(costs_of("balanced", LABELS, LabelSums.of(Y, np.ones(12))), expected)
 
 
 def test_balanced_takes_weights_for_repetitions():
     weight = np.r_[np.zeros(3), np.full(8, 0.1), 7.0]
     expected = compute_class_weight("balanced", classes=LABELS.labels, y=Y, sample_weight=weight)
-    np.testing.assert_allclose(costs_of("balanced", LABELS, Y, weight), expected)
+    np.testing.assert_allclose(costs_of("balanced", LABELS, LabelSums.of(Y, weight)), expected)
 
 
 def test_a_label_that_is_not_named_costs_one():
-    assert costs_of({"yes": 5}, LABELS, Y, np.ones(12)) == Costs(1.0, 5.0)
-    assert costs_of({"yes": 5}, LABELS._replace(positive=0), Y, np.ones(12)) == Costs(5.0, 1.0)
-    assert costs_of(None, LABELS, Y, np.ones(12)) == Costs(1.0, 1.0)
+    assert costs_of({"yes": 5}, LABELS, LabelSums.of(Y, np.ones(12))) == Costs(1.0, 5.0)
+    assert costs_of({"yes": 5}, LABELS._replace(positive=0), LabelSums.of(Y, np.ones(12))) == Costs(
+        5.0, 1.0
+    )
+    assert costs_of(None, LABELS, LabelSums.of(Y, np.ones(12))) == Costs(1.0, 1.0)
 
 
 def test_a_positive_class_that_is_settled_stays_so():
-    assert two_classes(Y, np.ones(12)).minority == "yes"
-    assert two_classes(Y, np.ones(12), "no").minority == "no"
+    assert two_classes(LabelSums.of(Y, np.ones(12))).minority == "yes"
+    assert two_classes(LabelSums.of(Y, np.ones(12)), "no").minority == "no"
     dates = np.where(
         Y == "no", np.datetime64("2024-01-01", "ns"), np.datetime64("2025-01-01", "ns")
     )
-    assert two_classes(dates, np.ones(12), dates[0]).minority == dates[0]
+    assert two_classes(LabelSums.of(dates, np.ones(12)), dates[0]).minority == dates[0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from astralearn.boosting.labels import MinorityLabels
-from astralearn.classifier.checks import two_classes
+from astralearn.classifier.checks import LabelSums, two_classes
 from astralearn.classifier.labels import TwoClasses, positive_index
 from astralearn.datasets.problem import problem_from_frame
 
@@ -21,7 +21,7 @@ from astralearn.datasets.problem import problem_from_frame
 )
 def test_networks_trees_and_files_have_one_rule(labels, positive):
     y = np.asarray(labels)
-    assert two_classes(y, np.ones(len(y))).minority == positive
+    assert two_classes(LabelSums.of(y, np.ones(len(y)))).minority == positive
     assert MinorityLabels.of(y).minority == positive
     frame = pd.DataFrame({"x": range(len(y)), "y": y})
     assert problem_from_frame(frame, "y", name="any").labels[1] == str(positive)

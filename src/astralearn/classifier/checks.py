@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from astralearn.classifier.decision import is_cost
 from astralearn.classifier.labels import TwoClasses, positive_index
-from astralearn.engine.rows import Costs
+from astralearn.engine.rows import Costs, Extent
 from astralearn.engine.view import FAR
 
 ClassWeight = dict[Any, Any] | str | None
@@ -19,6 +19,37 @@ ClassWeight = dict[Any, Any] | str | None
 # Of the weights of a class: float32 holds the squares and quotients of such sums.
 LEAST_SUM, LARGEST_SUM = 1e-15, 1e15
 TO_THE_CALLER = 5  # frames: from here through a check, scikit-learn's decorator and fit
+
+
+class LabelSums(NamedTuple):
+    """What rows with weight add up to, label by label.
+
+    labels: (labels,), as they sort; an array, for in a list dates are numbers.
+    rows: (labels,), how many there are of each.
+    weight: (labels,), what they weigh together.
+    """
+
+    labels: np.ndarray
+    rows: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray) -> LabelSums:
+        labels, place, rows = np.unique(y[weight > 0], return_inverse=True, return_counts=True)
+        with np.errstate(over="ignore"):
+            return cls(labels, rows, np.bincount(place.ravel(), weight[weight > 0], len(labels)))
+
+    def plus(self, other: LabelSums) -> LabelSums:
+        labels, place = np.unique(np.concatenate([self.labels, other.labels]), return_inverse=True)
+        rows, weight = (
+            np.bincount(place.ravel(), np.concatenate([mine, theirs]), len(labels))
+            for mine, theirs in ((self.rows, other.rows), (self.weight, other.weight))
+        )
+        return LabelSums(labels, rows.astype(np.int64), weight)
+
+    def of_label(self, label: Any) -> float:
+        """What the label's rows weigh."""
+        return float(self.weight[self.labels == label].sum())
 
 
 def check_labels(y: np.ndarray) -> None:
@@ -36,12 +67,12 @@ def check_labels(y: np.ndarray) -> None:
         ) from error
 
 
-def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> TwoClasses:
+def two_classes(sums: LabelSums, positive: Any = None) -> TwoClasses:
     """The classes of rows with weight.
 
     positive: the label of the positive one, where it is settled; None: the rule decides.
     """
-    classes, counts = np.unique(y[weight > 0], return_counts=True)
+    classes = sums.labels
     if len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported. y has {len(classes)} classes: pick two of "
@@ -50,9 +81,9 @@ def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> TwoC
     if len(classes) < 2:
         found = f"one class only: {classes.tolist()}" if len(classes) else "none with weight"
         raise ValueError(f"y must contain two classes to tell apart; found {found}")
-    check_sums(y, weight, "sample_weight")
+    check_sums(sums, "sample_weight")
     if positive is None:
-        return TwoClasses(classes, positive_index(counts))
+        return TwoClasses(classes, positive_index(sums.rows))
     settled = [i for i, label in enumerate(classes) if label == positive]
     if not settled:
         raise ValueError(
@@ -62,12 +93,9 @@ def two_classes(y: np.ndarray, weight: np.ndarray, positive: Any = None) -> TwoC
     return TwoClasses(classes, settled[0])
 
 
-def check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
+def check_sums(sums: LabelSums, name: str) -> None:
     """Refuses weights of a class that float32 would lose."""
-    # The labels stay an array: in a list of them dates are numbers, and equal none of y.
-    for label in np.unique(y[weight > 0]):
-        with np.errstate(over="ignore"):
-            total = float(weight[y == label].sum())
+    for label, total in zip(sums.labels, sums.weight, strict=True):
         if not LEAST_SUM <= total <= LARGEST_SUM:
             raise ValueError(
                 f"{name} must add up to {LEAST_SUM} at least and {LARGEST_SUM} at most in each "
@@ -76,9 +104,9 @@ def check_sums(y: np.ndarray, weight: np.ndarray, name: str) -> None:
             )
 
 
-def warn_of_small_weights(weight: np.ndarray) -> None:
+def warn_of_small_weights(sums: LabelSums) -> None:
     """L2 is shared out over the sum of the weights."""
-    n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
+    n_rows, total = int(sums.rows.sum()), float(sums.weight.sum())
     if total < n_rows / 10:
         warnings.warn(
             f"sample_weight sums to {total:.3g} for {n_rows} rows; alpha is shared out over that "
@@ -89,9 +117,9 @@ def warn_of_small_weights(weight: np.ndarray) -> None:
         )
 
 
-def warn_of_far_features(X: np.ndarray) -> None:
+def warn_of_far_features(extent: Extent) -> None:
     """Views take features no further than FAR."""
-    if (reach := max(X.max(), -X.min())) > FAR:
+    if (reach := max(extent.high.max(), -extent.low.min())) > FAR:
         warnings.warn(
             f"with standardize=False, features beyond ±{FAR:.0e} are taken there; X reaches "
             f"{reach:.3g}. Scale it.",
@@ -112,19 +140,16 @@ def check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
         )
 
 
-def costs_of(
-    class_weight: ClassWeight, classes: TwoClasses, y: np.ndarray, weight: np.ndarray
-) -> Costs:
+def costs_of(class_weight: ClassWeight, classes: TwoClasses, sums: LabelSums) -> Costs:
     """What `class_weight` means for cross-entropy: factors of the sample weights.
 
-    y, weight: labels and sample weights of the training rows.
+    sums: of the training rows.
     """
     if class_weight is None:
         return Costs()
     if isinstance(class_weight, dict):
         return _named(class_weight, classes)
-    negatives = float(weight[y == classes.majority].sum())
-    positives = float(weight[y == classes.minority].sum())
+    negatives, positives = sums.of_label(classes.majority), sums.of_label(classes.minority)
     total = negatives + positives
     return Costs(of_negative=total / (2 * negatives), of_positive=total / (2 * positives))
 

@@ -12,6 +12,7 @@ e^{−v} is the false alarm rate of a cut at v.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -56,10 +57,16 @@ class Plan:
     without: list[int]
 
 
-def plan(fold: Fold, n_networks: int, seed: int, *, committee: bool) -> Plan:
-    """Plan a fit: every network on every row, or each without a part of them."""
+def plan(
+    fold: Fold, n_networks: int, seed: int, *, committee: bool, prior: float | None = None
+) -> Plan:
+    """Plan a fit: every network on every row, or each without a part of them.
+
+    prior: the positives' share of all rows, where the fold's are a pool drawn from them.
+    """
     rows = fold.train
-    prior = float(np.average(rows.positive, weights=rows.weight))
+    if prior is None:
+        prior = float(np.average(rows.positive, weights=rows.weight))
     if not committee:
         nowhere = np.full(len(rows.positive), -1)
         return Plan(fold, prior, seed, [fold], [0] * n_networks, nowhere, without=[-1] * n_networks)
@@ -73,10 +80,16 @@ def plan(fold: Fold, n_networks: int, seed: int, *, committee: bool) -> Plan:
 
 def pool_of(fold: Fold, seed: int) -> Fold:
     """The fold, with at most POOL rows of each class, drawn at random."""
-    rng = np.random.default_rng([seed, POOL])
     classes = [fold.train.of_class(positive) for positive in (False, True)]
-    chosen = np.sort(np.concatenate([_some(rows, POOL, rng) for rows in classes]))
-    return replace(fold, train=fold.train.take(chosen))
+    places = places_in_pool([len(rows) for rows in classes], seed)
+    chosen = [rows[of_class] for rows, of_class in zip(classes, places, strict=True)]
+    return replace(fold, train=fold.train.take(np.sort(np.concatenate(chosen))))
+
+
+def places_in_pool(counts: Sequence[int], seed: int) -> list[np.ndarray]:
+    """Which rows of each class the pool holds: numbers below its count, in any order."""
+    rng = np.random.default_rng([seed, POOL])
+    return [np.arange(n) if n <= POOL else rng.choice(n, POOL, replace=False) for n in counts]
 
 
 def parts_of(rows: Rows, n_networks: int, seed: int) -> np.ndarray:

@@ -46,7 +46,7 @@ from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.elementary import sigmoid
 from astralearn.engine.interrupts import interrupts_deferred
 from astralearn.engine.network import Architecture
-from astralearn.engine.rows import Costs, Fold, Rows
+from astralearn.engine.rows import Costs, Extent, Fold, Rows
 from astralearn.engine.stack import Settings
 from astralearn.engine.view import View
 
@@ -347,14 +347,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 self._view_options(),
                 fraction=self.validation_fraction,
                 seed=seed,
-                costs=self._costs(labels, rows.weight),
+                costs=self._costs(checks.LabelSums.of(labels, rows.weight)),
                 view=None if earlier is None else self._view(),
             )
-            of_all = self._plan(fold, seed)
-            (fitted,) = self._fit_plans([of_all], earlier)
-            if fitted.interrupted and fitted.n_iter == 0:
-                raise KeyboardInterrupt("nothing had been learned yet")
-            was_interrupted = self._keep(of_all, fitted)
+            was_interrupted, seen = self._fit_fold(fold, seed, earlier)
         if was_interrupted:
             warnings.warn(
                 f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is "
@@ -362,7 +358,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._warn_of_missed_positives(of_all.fold.train)
+        self._warn_of_missed_positives(seen)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -400,7 +396,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             train, *held_out = split[:-1]
             self._check_selection(bool(held_out))
             try:
-                model._remember_input(everything, labels[train], rows.weight[train])
+                sums = checks.LabelSums.of(labels[train], rows.weight[train])
+                model._remember_input(everything, sums)
             except ValueError as error:
                 raise ValueError(
                     f"splits[{i}]: {error}; StratifiedKFold keeps both classes in every split"
@@ -418,7 +415,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                     held_out=held_out[0] if held_out else None,
                     seed=seeds[i],
                     inverted=inverted,
-                    costs=model._costs(labels[train], rows.weight[train]),
+                    costs=model._costs(sums),
                 )
             )
         options, fraction = self._view_options(), self.validation_fraction
@@ -592,12 +589,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             for label, cost in self.class_weight.items():
                 if cost == 0 and self._weighs_rows():
                     weight = np.where(y == label, 0.0, weight)
-        labels = checks.two_classes(y, weight, positive)
-        self.classes_, self.minority_class_ = labels.labels, labels.minority
+        sums = checks.LabelSums.of(y, weight)
+        self._settle_classes(sums, positive)
         if self.alpha != 0:
-            checks.warn_of_small_weights(weight)
+            checks.warn_of_small_weights(sums)
         if not self.standardize:
-            checks.warn_of_far_features(X)
+            checks.warn_of_far_features(Extent.of(X))
         self._check_combinations()
         self._check_decision()
         return Rows(X, y == self.minority_class_, weight), y
@@ -654,15 +651,18 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"{sorted(unknown, key=repr)}"
             )
         weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-        checks.check_sums(y, weight, "the weights in validation")
+        checks.check_sums(checks.LabelSums.of(y, weight), "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
 
-    def _remember_input(self, checked: Any, y: np.ndarray, weight: np.ndarray) -> None:
+    def _remember_input(self, checked: Any, sums: checks.LabelSums) -> None:
         """What `_checked` sets, for a part of rows that another classifier has checked."""
         self.n_features_in_ = checked.n_features_in_
         if hasattr(checked, "feature_names_in_"):
             self.feature_names_in_ = checked.feature_names_in_
-        labels = checks.two_classes(y, weight)
+        self._settle_classes(sums)
+
+    def _settle_classes(self, sums: checks.LabelSums, positive: Any = None) -> None:
+        labels = checks.two_classes(sums, positive)
         self.classes_, self.minority_class_ = labels.labels, labels.minority
 
     def _draw_seed(self) -> int:
@@ -671,10 +671,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _view_options(self) -> ViewOptions:
         return ViewOptions(self.standardize, self.clip, self.distance)
 
-    def _costs(self, y: np.ndarray, weight: np.ndarray) -> Costs:
+    def _costs(self, sums: checks.LabelSums) -> Costs:
         if not self._weighs_rows():
             return Costs()
-        return checks.costs_of(self.class_weight, self._labels(), y, weight)
+        return checks.costs_of(self.class_weight, self._labels(), sums)
 
     def _weighs_rows(self) -> bool:
         """Whether the loss is a mean over rows, in which class weights do not cancel."""
@@ -737,8 +737,25 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             settings=settings, architecture=self._architecture(n_inputs), **_of(Recipe, given)
         )
 
-    def _plan(self, fold: Fold, seed: int) -> Plan:
-        return plan(fold, self.n_estimators, seed, committee=self.committee)
+    def _plan(self, fold: Fold, seed: int, prior: float | None = None) -> Plan:
+        return plan(fold, self.n_estimators, seed, committee=self.committee, prior=prior)
+
+    def _fit_fold(
+        self,
+        fold: Fold,
+        seed: int,
+        earlier: list[NetworkState] | None,
+        prior: float | None = None,
+    ) -> tuple[bool, Rows]:
+        """Set the fitted attributes; return whether Ctrl-C cut it short, and the rows seen.
+
+        prior: as in `plan`.
+        """
+        of_all = self._plan(fold, seed, prior)
+        (fitted,) = self._fit_plans([of_all], earlier)
+        if fitted.interrupted and fitted.n_iter == 0:
+            raise KeyboardInterrupt("nothing had been learned yet")
+        return self._keep(of_all, fitted), of_all.fold.train
 
     def _fit_plans(
         self, plans: list[Plan], earlier: list[NetworkState] | None = None

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
 from astralearn.engine.reproducible import cholesky, product
-from astralearn.engine.rows import Costs, Fold, Rows
+from astralearn.engine.rows import Costs, Fold, Rows, SpreadRows
 from astralearn.engine.view import FAR, View
 
 # Rows of both classes, or else of the rarer, that are sorted to find equal ones: sorting more
@@ -180,64 +180,107 @@ def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
     return Rows(rows.X, rows.positive, np.bincount(place, rows.weight, minlength=len(place))), place
 
 
-def view_of(rows: Rows, options: ViewOptions) -> View:
+def view_of(rows: SpreadRows, options: ViewOptions) -> View:
     """How a network that trains on these rows sees them."""
-    n_features = rows.X.shape[1]
-    view = View(np.zeros(n_features), np.ones(n_features))
+    view = View(np.zeros(rows.n_features), np.ones(rows.n_features))
     if options.standardize:
         view = scaled(rows, FAR if options.clip is None else min(options.clip, FAR))
-    return with_distance(view, rows) if options.distance and n_features <= MOST_FEATURES else view
+    wide = rows.n_features > MOST_FEATURES
+    return with_distance(view, rows) if options.distance and not wide else view
 
 
-def scaled(rows: Rows, limit: float) -> View:
+def scaled(rows: SpreadRows, limit: float) -> View:
     """Weighted mean and standard deviation of each feature, in float64.
 
     A feature that does not vary but by rounding has its value and 1.
     """
-    low, high = rows.X.min(axis=0).astype(np.float64), rows.X.max(axis=0).astype(np.float64)
-    extent = np.maximum(np.abs(low), np.abs(high))
-    is_extreme = (extent > HUGE) | (extent < 1 / HUGE) & (extent > 0)
-    unit, total = np.where(is_extreme, extent, 1.0), rows.weight.sum()
-    mean = _weighted_sum(rows, lambda X: X / unit) / total
-    variance = _weighted_sum(rows, lambda X: np.square(X / unit - mean)) / total
-    scale = np.sqrt(variance) * unit
-    varies = (high / 2 - low / 2 > 2 * np.finfo(rows.X.dtype).eps * extent) & (scale > 0)
-    return View(np.where(varies, mean * unit, low), np.where(varies, scale, 1.0), limit=limit)
+    low, high = rows.extent
+    largest = np.maximum(np.abs(low), np.abs(high))
+    is_extreme = (largest > HUGE) | (largest < 1 / HUGE) & (largest > 0)
+    unit = np.where(is_extreme, largest, 1.0)
+
+    def look(some: Rows) -> Moments:
+        return Moments.of(some, lambda X: X / unit, len(unit))
+
+    moments = rows.merged(look, Moments.plus)
+    scale = np.sqrt(moments.about / moments.weight) * unit
+    varies = (high / 2 - low / 2 > 2 * np.finfo(rows.dtype).eps * largest) & (scale > 0)
+    mean = np.where(varies, moments.mean * unit, low)
+    return View(mean, np.where(varies, scale, 1.0), limit=limit)
 
 
-def with_distance(view: View, rows: Rows) -> View:
+def with_distance(view: View, rows: SpreadRows) -> View:
     """The view with the distance from the majority as one more input.
 
     It is scaled like the others. The majority's covariance is drawn a little towards a multiple of
     the identity, by (features + 1)/(rows + features + 1), so that it can be inverted whatever the
     rows are.
     """
-    majority = Rows(rows.X, rows.positive, np.where(rows.positive, 0.0, rows.weight))
-    total, p = majority.weight.sum(), view.n_inputs
-    centre = _weighted_sum(majority, lambda X: view.inputs(X).T) / total
-    covariance = np.zeros((p, p))
-    for X, weight in _blocks(majority):
-        u = view.inputs(X).T - centre
-        covariance += product((weight[:, None] * u).T, u) / total
-    shrink = (p + 1) / (int((~rows.positive).sum()) + p + 1)
+    p = view.n_inputs
+
+    def majority(some: Rows) -> Moments:
+        of_majority = np.where(some.positive, 0.0, some.weight)
+        weighed = Rows(some.X, some.positive, of_majority)
+        return Moments.of(weighed, lambda X: view.inputs(X).T, p, crossed=True)
+
+    moments = rows.merged(majority, Moments.plus)
+    covariance = moments.about / moments.weight
+    shrink = (p + 1) / (rows.n_negatives + p + 1)
     typical = max(np.trace(covariance) / p, LEAST_VARIANCE)
     covariance = (1 - shrink) * covariance + shrink * typical * np.eye(p)
     root = solve_triangular(cholesky(covariance), np.eye(p), lower=True).T
-    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root, view.limit)
-
-    def distance(X: np.ndarray) -> np.ndarray:
-        return seen.inputs(X)[-1:].T
-
-    mean = _weighted_sum(rows, distance) / rows.weight.sum()
-    variance = _weighted_sum(rows, lambda X: np.square(distance(X) - mean)) / rows.weight.sum()
-    spread = np.sqrt(variance)
+    seen = View(
+        np.append(view.mean, 0.0), np.append(view.scale, 1.0), moments.mean, root, view.limit
+    )
+    distances = rows.merged(
+        lambda some: Moments.of(some, lambda X: seen.inputs(X)[-1:].T, 1), Moments.plus
+    )
+    mean, spread = distances.mean, np.sqrt(distances.about / distances.weight)
     spread = np.where(spread > LEAST_SPREAD * mean, spread, 1.0)
     return seen._replace(mean=np.append(view.mean, mean), scale=np.append(view.scale, spread))
 
 
-def _weighted_sum(rows: Rows, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Σ w·of(X), a block of rows at a time, so that nothing as large as X is made."""
-    return np.sum([product(weight[None], of(X))[0] for X, weight in _blocks(rows)], axis=0)
+class Moments(NamedTuple):
+    """What rows add up to: their weight, their mean and the squares about it.
+
+    weight: Σw.
+    mean: (p,).
+    about: Σ w (x − mean)², (p,); or crossed, Σ w (x − mean)(x − mean)ᵀ, (p, p).
+    """
+
+    weight: float
+    mean: np.ndarray
+    about: np.ndarray
+
+    @classmethod
+    def of(
+        cls, rows: Rows, of: Callable[[np.ndarray], np.ndarray], p: int, *, crossed: bool = False
+    ) -> Moments:
+        """Those of of(X), (rows, p), a block of rows at a time: nothing as large as X is made."""
+        found = cls(0.0, np.zeros(p), np.zeros((p, p) if crossed else p))
+        for X, weight in _blocks(rows):
+            total = float(weight.sum())
+            if total > 0:
+                values = of(X)
+                mean = product(weight[None], values)[0] / total
+                apart = values - mean
+                about = (
+                    product((weight[:, None] * apart).T, apart)
+                    if crossed
+                    else product(weight[None], np.square(apart))[0]
+                )
+                found = found.plus(cls(total, mean, about))
+        return found
+
+    def plus(self, other: Moments) -> Moments:
+        """Those of both sets of rows together."""
+        if self.weight == 0 or other.weight == 0:
+            return other if self.weight == 0 else self
+        weight = self.weight + other.weight
+        share, gap = other.weight / weight, other.mean - self.mean
+        between = np.square(gap) if self.about.ndim == 1 else np.outer(gap, gap)
+        about = self.about + other.about + self.weight * share * between
+        return Moments(weight, self.mean + share * gap, about)
 
 
 def _blocks(rows: Rows) -> Iterator[tuple[np.ndarray, np.ndarray]]:

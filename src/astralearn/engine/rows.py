@@ -6,9 +6,9 @@ Classes apart, features first, cut into chunks that fit the processor's cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,46 @@ from astralearn.engine.view import FAR, View
 # Rows of a chunk, and numbers per array (networks × rows), at most. A second chunk costs more than
 # leaving the second-level cache: the loop over chunks copies each one out of the matrix.
 CHUNK_ROWS, CHUNK_NUMBERS = 1 << 16, 1 << 18
+
+T = TypeVar("T")
+
+
+class Extent(NamedTuple):
+    """The lowest and the highest value of each feature, (features,), float64."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> Extent:
+        """That of rows, (rows, features); of none, what changes no other's."""
+        return cls(
+            low=X.min(axis=0, initial=np.inf).astype(np.float64),
+            high=X.max(axis=0, initial=-np.inf).astype(np.float64),
+        )
+
+    def plus(self, other: Extent) -> Extent:
+        return Extent(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+class SpreadRows(Protocol):
+    """Rows in one place or in many: what statistics ask of them."""
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def extent(self) -> Extent: ...
+
+    @property
+    def n_negatives(self) -> int: ...
+
+    def merged(self, look: Callable[[Rows], T], plus: Callable[[T, T], T]) -> T:
+        """What a look at the rows of every place adds up to, in their order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,6 +71,26 @@ class Rows:
     X: np.ndarray
     positive: np.ndarray
     weight: np.ndarray
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.X.dtype
+
+    @property
+    def extent(self) -> Extent:
+        return Extent.of(self.X)
+
+    @property
+    def n_negatives(self) -> int:
+        return int((~self.positive).sum())
+
+    def merged(self, look: Callable[[Rows], T], plus: Callable[[T, T], T]) -> T:  # noqa: ARG002
+        """A look at all of them: they are in one place."""
+        return look(self)
 
     def take(self, rows: np.ndarray) -> Rows:
         return Rows(self.X[rows], self.positive[rows], self.weight[rows])
