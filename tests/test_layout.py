@@ -31,6 +31,7 @@ TESTED_ELSEWHERE = {
     "keras/tensors.py": "what every check computes with",
     "engine/epoch.py": "the loop that test_training runs",
     "engine/lbfgs.py": "the search that test_training runs",
+    "classifier/shard_fit.py": "the fit that tests/dask runs",
 }
 # Test files without a module, and what they are about.
 WITHOUT_MODULE = {
@@ -60,6 +61,7 @@ BELOW = {
     "torch": {"core"},
     "keras": {"core"},
     "boosting": {"core"},
+    "dask": {"engine", "classifier"},
     "datasets": {"core", "tabular"},
     "study": {"core", "datasets", "tabular"},
     "report": {"core", "datasets", "study"},

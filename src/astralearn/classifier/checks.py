@@ -18,7 +18,7 @@ ClassWeight = dict[Any, Any] | str | None
 
 # Of the weights of a class: float32 holds the squares and quotients of such sums.
 LEAST_SUM, LARGEST_SUM = 1e-15, 1e15
-TO_THE_CALLER = 5  # frames: from here through a check, scikit-learn's decorator and fit
+TO_THE_CALLER = 6  # frames: from here through the checks, scikit-learn's decorator and fit
 
 
 class LabelSums(NamedTuple):

@@ -351,14 +351,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 view=None if earlier is None else self._view(),
             )
             was_interrupted, seen = self._fit_fold(fold, seed, earlier)
-        if was_interrupted:
-            warnings.warn(
-                f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is "
-                "fitted with what it had learned by then",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self._warn_of_missed_positives(seen)
+        self._warn_of_the_end(was_interrupted, seen)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -546,8 +539,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 "logit 0, as in the paper"
             )
 
-    def _warn_of_missed_positives(self, rows: Rows) -> None:
+    def _warn_of_the_end(self, was_interrupted: bool, rows: Rows) -> None:
         """A fit that cares for recall and misses many of its own positives has failed."""
+        if was_interrupted:
+            warnings.warn(
+                f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is "
+                "fitted with what it had learned by then",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         if self.decision != AIMS[0]:
             return
         weight = rows.weight[rows.positive]
@@ -584,20 +584,29 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if isinstance(self.class_weight, dict):
-            checks.check_class_weight(self.class_weight, named(np.unique(y)))
-            for label, cost in self.class_weight.items():
-                if cost == 0 and self._weighs_rows():
-                    weight = np.where(y == label, 0.0, weight)
-        sums = checks.LabelSums.of(y, weight)
+        for label in self._ignored_labels(np.unique(y)):
+            weight = np.where(y == label, 0.0, weight)
+        self._check_sums(checks.LabelSums.of(y, weight), Extent.of(X), positive)
+        return Rows(X, y == self.minority_class_, weight), y
+
+    def _ignored_labels(self, labels: np.ndarray) -> list[Any]:
+        """Labels whose rows cost nothing where costs are factors of weights."""
+        if not isinstance(self.class_weight, dict):
+            return []
+        checks.check_class_weight(self.class_weight, named(labels))
+        return [
+            label for label, cost in self.class_weight.items() if cost == 0 and self._weighs_rows()
+        ]
+
+    def _check_sums(self, sums: checks.LabelSums, extent: Extent, positive: Any) -> None:
+        """Settle the classes; check all that hangs on them and on the parameters."""
         self._settle_classes(sums, positive)
         if self.alpha != 0:
             checks.warn_of_small_weights(sums)
         if not self.standardize:
-            checks.warn_of_far_features(Extent.of(X))
+            checks.warn_of_far_features(extent)
         self._check_combinations()
         self._check_decision()
-        return Rows(X, y == self.minority_class_, weight), y
 
     def _check_combinations(self) -> None:
         """Of parameters that are each right alone."""
@@ -747,7 +756,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         earlier: list[NetworkState] | None,
         prior: float | None = None,
     ) -> tuple[bool, Rows]:
-        """Set the fitted attributes; return whether Ctrl-C cut it short, and the rows seen.
+        """Set the fitted attributes; return whether Ctrl-C cut it short, and the rows.
 
         prior: as in `plan`.
         """

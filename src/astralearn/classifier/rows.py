@@ -256,7 +256,7 @@ class Moments(NamedTuple):
     def of(
         cls, rows: Rows, of: Callable[[np.ndarray], np.ndarray], p: int, *, crossed: bool = False
     ) -> Moments:
-        """Those of of(X), (rows, p), a block of rows at a time: nothing as large as X is made."""
+        """Those of of(X), (rows, p), a block at a time: nothing as large as X is made."""
         found = cls(0.0, np.zeros(p), np.zeros((p, p) if crossed else p))
         for X, weight in _blocks(rows):
             total = float(weight.sum())
