@@ -109,3 +109,16 @@ def test_predicts_without_jax(fitted, tmp_path):
         assert model.predict(X).sum() > 0
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+def test_of_networks_that_do_not_count_nothing_is_heard():
+    rng = np.random.default_rng(0)
+    g = rng.normal(scale=300.0, size=(4, 50))
+    counted = rng.random((4, 50)) < 0.5
+    counted[:, 0] = False
+    found = mean_output(g, counted)
+    assert np.isnan(found[0])
+    for i in range(1, 50):
+        judges = g[counted[:, i], i]
+        expected = mean_output(np.repeat(judges, 2)[:, None]) if len(judges) else [np.nan]
+        np.testing.assert_allclose(found[i], expected[0], rtol=1e-9)

@@ -8,6 +8,10 @@ Each scores the rows that it learned from without having seen them. Its scores b
 M the mean evidence of the left-out positives, drawn towards what it usually is: a member that
 tells nothing has M = 1 and no say. The sum's own evidence v is the committee's score, so that
 e^{−v} is the false alarm rate of a cut at v.
+
+New rows are judged by all networks, a left-out positive by few, and what few say is noisier. So
+positives are compared with majority rows that as few judge, and new rows with majority rows that
+all judge who did not see them.
 """
 
 from __future__ import annotations
@@ -44,8 +48,7 @@ class Plan:
     seed: of all that is drawn at random.
     folds: what networks train on.
     fold_of: the number of each network's fold among these.
-    part: (rows,), the part that each row is dealt to, or −1.
-    without: the part that each network is trained without, or −1.
+    seen: (networks, rows), whether each network trains on each row; empty without a committee.
     """
 
     fold: Fold
@@ -53,8 +56,7 @@ class Plan:
     seed: int
     folds: list[Fold]
     fold_of: list[int]
-    part: np.ndarray
-    without: list[int]
+    seen: np.ndarray
 
 
 def plan(
@@ -68,14 +70,12 @@ def plan(
     if prior is None:
         prior = float(np.average(rows.positive, weights=rows.weight))
     if not committee:
-        nowhere = np.full(len(rows.positive), -1)
-        return Plan(fold, prior, seed, [fold], [0] * n_networks, nowhere, without=[-1] * n_networks)
+        nowhere = np.empty((n_networks, 0), bool)
+        return Plan(fold, prior, seed, folds=[fold], fold_of=[0] * n_networks, seen=nowhere)
     pool = pool_of(fold, seed)
-    part = parts_of(pool.train, n_networks, seed)
-    n_parts = int(part.max()) + 1
-    without = [k % n_parts if n_parts else -1 for k in range(n_networks)]
-    folds = [_without(pool, part, missing, [seed, k]) for k, missing in enumerate(without)]
-    return Plan(pool, prior, seed, folds, list(range(n_networks)), part, without)
+    seen = seen_by(pool.train, n_networks, seed)
+    folds = [replace(pool, train=pool.train.take(np.flatnonzero(rows))) for rows in seen]
+    return Plan(pool, prior, seed, folds=folds, fold_of=list(range(n_networks)), seen=seen)
 
 
 def pool_of(fold: Fold, seed: int) -> Fold:
@@ -92,31 +92,31 @@ def places_in_pool(counts: Sequence[int], seed: int) -> list[np.ndarray]:
     return [np.arange(n) if n <= POOL else rng.choice(n, POOL, replace=False) for n in counts]
 
 
-def parts_of(rows: Rows, n_networks: int, seed: int) -> np.ndarray:
-    """The part that each row is dealt to, (rows,): of either class alike many to each.
+def seen_by(rows: Rows, n_networks: int, seed: int) -> np.ndarray:
+    """Whether each network trains on each row, (networks, rows).
 
-    There are PARTS, or as many as there are networks or rows of the rarer class; where that is
-    one, every row is dealt to part −1, which no network is trained without.
+    Rows of either class are dealt to PARTS, or to as many as there are networks or rows of the
+    rarer class. A network is trained without one part, and of many negatives on some: on half of
+    them, so that others judge them, but on MOST_NEGATIVES at most and NEGATIVES_PER_POSITIVE at
+    least.
     """
     rng = np.random.default_rng([seed, PARTS])
-    classes = [rows.of_class(positive) for positive in (False, True)]
-    n = min(PARTS, n_networks, *(len(members) for members in classes))
+    negatives, positives = (rows.of_class(positive) for positive in (False, True))
+    n_parts = min(PARTS, n_networks, len(negatives), len(positives))
     part = np.full(len(rows.positive), -1)
-    if n > 1:
-        for members in classes:
-            part[rng.permutation(members)] = np.arange(len(members)) % n
-    return part
-
-
-def _without(fold: Fold, part: np.ndarray, missing: int, seed: list[int]) -> Fold:
-    """The fold less one part, and of many negatives some."""
-    rng = np.random.default_rng([*seed, MOST_NEGATIVES])
-    seen = (part != missing) | (missing < 0)
-    positives = np.flatnonzero(seen & fold.train.positive)
-    negatives = np.flatnonzero(seen & ~fold.train.positive)
-    most = max(MOST_NEGATIVES, NEGATIVES_PER_POSITIVE * len(positives))
-    rows = np.sort(np.concatenate([positives, _some(negatives, most, rng)]))
-    return replace(fold, train=fold.train.take(rows))
+    for members in (negatives, positives):
+        part[rng.permutation(members)] = np.arange(len(members)) % n_parts
+    seen = np.zeros((n_networks, len(part)), bool)
+    for k, of_network in enumerate(seen):
+        others = (part != k % n_parts) | (n_parts == 1)
+        kept = positives[others[positives]]
+        most = max(
+            min(MOST_NEGATIVES, len(negatives) // 2), NEGATIVES_PER_POSITIVE * len(kept), 1
+        )
+        drawn = np.random.default_rng([seed, k, MOST_NEGATIVES])
+        of_network[kept] = True
+        of_network[_some(negatives[others[negatives]], most, drawn)] = True
+    return seen
 
 
 def _some(rows: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
@@ -171,44 +171,54 @@ def convene(
     every member left a row out.
     """
     rows = of_plan.fold.train
-    without = np.asarray(of_plan.without)[kept]
-    scores = {"networks": _left_out_scores(rows, of_plan.part, networks, without)}
+    by_all, by_few = _left_out_scores(rows, networks, of_plan.seen[kept], seed=of_plan.seed)
+    beside: dict[str, np.ndarray] = {}
     forest = neighbours = None
     if not networks_only:
         u, seed = networks.view.features(rows.X), of_plan.seed
-        forest, scores["trees"] = grow_forest(
+        forest, beside["trees"] = grow_forest(
             u, rows.positive, rows.weight, seed=seed, n_jobs=n_jobs
         )
-        neighbours, scores["neighbours"] = take_neighbours(u, rows.positive, rows.weight, seed=seed)
-    evidence = {name: _evidence(of_member, rows) for name, of_member in scores.items()}
-    weight = {name: _say(evidence[name](scores[name]), rows) for name in scores}
-    total = _weighted_sum(scores, evidence, weight)
+        neighbours, beside["neighbours"] = take_neighbours(u, rows.positive, rows.weight, seed=seed)
+    judged, few = {"networks": by_all, **beside}, {"networks": by_few, **beside}
+    evidence = {name: _evidence(of_member, rows) for name, of_member in judged.items()}
+    of_few = {**evidence, "networks": _evidence(by_few, rows)}
+    weight = {name: _say(of_few[name](few[name]), rows) for name in few}
+    total = _weighted_sum(judged, evidence, weight)
     of_sum = _evidence(total, rows, tail=TAIL_OF_SUM)
-    v = of_sum(total)
+    total_of_few = _weighted_sum(few, of_few, weight)
+    of_sum_of_few = _evidence(total_of_few, rows, tail=TAIL_OF_SUM)
+    v = np.where(rows.positive, of_sum_of_few(total_of_few), of_sum(total))
     known = np.isfinite(v)
     majority, positives = known & ~rows.positive, known & rows.positive
-    judged = left_out(
+    rests_on = left_out(
         positives=v[positives],
         positive_weight=rows.weight[positives],
         majority=v[majority],
         majority_weight=rows.weight[majority],
         prior=of_plan.prior,
     )
-    return Committee(forest, neighbours, evidence, weight, of_sum), judged, v
+    return Committee(forest, neighbours, evidence, weight, of_sum), rests_on, v
 
 
 def _left_out_scores(
-    rows: Rows, part: np.ndarray, networks: Networks, without: np.ndarray
-) -> np.ndarray:
-    """What networks say of rows that they did not train on; NaN without any."""
-    left = np.full(len(part), np.nan)
-    for number in np.unique(without):
-        judged = part == number
-        if number < 0:  # These have trained on every positive, and on few of the many others.
-            judged = ~rows.positive
-        judges = np.flatnonzero(without == number)
-        left[judged] = networks.take(judges).scores(rows.X[judged])
-    return left
+    rows: Rows, networks: Networks, seen: np.ndarray, *, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What networks say of rows that they did not train on; NaN without any.
+
+    Returns what all of these say of each row, and what as many of them say as judge a positive.
+    """
+    judges = max(1, int((~seen[:, rows.positive]).sum(axis=0).min()))
+    turn = np.random.default_rng([seed, judges]).random(seen.shape)
+    turn[seen] = np.inf
+    last = np.partition(turn, judges - 1, axis=0)[judges - 1]
+    of_all, of_few = [], []
+    for start in range(0, len(rows.X), BLOCK):
+        some = slice(start, start + BLOCK)
+        g = networks.each(rows.X[some])
+        of_all.append(mean_output(g, counted=~seen[:, some]))
+        of_few.append(mean_output(g, counted=~seen[:, some] & (turn[:, some] <= last[some])))
+    return np.concatenate(of_all), np.concatenate(of_few)
 
 
 def _evidence(scores: np.ndarray, rows: Rows, tail: float = TAIL) -> Evidence:

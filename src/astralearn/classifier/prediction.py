@@ -43,28 +43,32 @@ class Networks:
         return np.concatenate([mean_output(self.each(X[i : i + BLOCK])) for i in starts])
 
 
-def mean_output(g: np.ndarray) -> np.ndarray:
+def mean_output(g: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
     """The logit of the mean of σ(g) over networks, (rows,), float64.
 
     A mean of outputs is ruled by no member, however large its logits are.
 
     g: (K, rows).
+    counted: (K, rows), bool, whose outputs count; all by default. NaN where none does.
 
     >>> mean_output(np.asarray([[-900.0, 1.0], [0.0, 1.0]])).round(3).tolist()
     [-1.099, 1.0]
     """
     g = g.astype(np.float64)
-    if len(g) == 1:
+    if counted is None and len(g) == 1:
         return np.asarray(g[0])
-    return _log_of_sum(g) - _log_of_sum(-g)
+    return _log_of_sum(g, counted) - _log_of_sum(-g, counted)
 
 
-def _log_of_sum(g: np.ndarray) -> np.ndarray:
-    """ln Σ σ(g) over networks, finite for finite g."""
+def _log_of_sum(g: np.ndarray, counted: np.ndarray | None) -> np.ndarray:
+    """ln Σ σ(g) over the networks that count, finite for finite g; NaN where none does."""
     below = np.minimum(g, 0.0)
+    if counted is not None:
+        below = np.where(counted, below, -np.inf)
     highest = below.max(axis=0)
-    terms = np.exp(below - highest) / (1.0 + np.exp(-np.abs(g)))
-    return np.asarray(highest + np.log(terms.sum(axis=0)))
+    with np.errstate(invalid="ignore"):
+        terms = np.exp(below - highest) / (1.0 + np.exp(-np.abs(g)))
+        return np.asarray(highest + np.log(terms.sum(axis=0)))
 
 
 def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:
