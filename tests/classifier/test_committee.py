@@ -7,11 +7,12 @@ from astralearn.classifier.committee import (
     PARTS,
     POWER,
     convene,
-    parts_of,
     plan,
     pool_of,
+    seen_by,
 )
 from astralearn.classifier.decision import usual_mean
+from astralearn.classifier.evidence import evidence_of
 from astralearn.classifier.prediction import Networks
 from astralearn.classifier.rows import ViewOptions, view_of
 from astralearn.engine.network import Architecture, initialise
@@ -35,7 +36,7 @@ def networks_of(fold, n=5):
 
 
 def convened(of_plan, networks, n_jobs=1, kept=None, networks_only=False):
-    kept = np.arange(len(of_plan.without)) if kept is None else np.asarray(kept)
+    kept = np.arange(len(of_plan.seen)) if kept is None else np.asarray(kept)
     return convene(of_plan, networks.take(kept), kept, n_jobs=n_jobs, networks_only=networks_only)
 
 
@@ -59,36 +60,38 @@ def test_no_network_trains_on_rows_that_it_judges(n_networks):
     rows = of_plan.fold.train
     assert len(of_plan.folds) == n_networks
     assert of_plan.fold_of == list(range(n_networks))
-    judged = np.zeros(len(rows.positive), int)
-    for seen, missing in zip(of_plan.folds, of_plan.without, strict=True):
-        left = rows.X[of_plan.part == missing]
-        assert not row_set(left) & row_set(seen.train.X)
-        assert len(left) + len(seen.train.X) == len(rows.X)
-        assert seen.view is fold.view
-        judged += of_plan.part == missing
-    assert (judged >= 1).all()
-    assert judged.max() - judged.min() <= 1
+    for trained, seen in zip(of_plan.folds, of_plan.seen, strict=True):
+        assert row_set(trained.train.X) == row_set(rows.X[seen])
+        assert trained.view is fold.view
+    judges = (~of_plan.seen).sum(axis=0)
+    assert (judges >= 1).all()
+    of_positives = judges[rows.positive]
+    assert of_positives.max() - of_positives.min() <= 1
 
 
-def test_parts_have_alike_many_rows_of_either_class():
+def test_a_network_leaves_out_a_fifth_of_the_positives_and_half_of_the_negatives():
     rows = fold_of(n=307, positives=12).train
-    part = parts_of(rows, 10, 0)
-    assert set(part) == set(range(PARTS))
-    for positive in (False, True):
-        sizes = np.bincount(part[rows.positive == positive])
-        assert sizes.max() - sizes.min() <= 1
-    np.testing.assert_array_equal(part, parts_of(rows, 10, 0))
-    assert (part != parts_of(rows, 10, 1)).any()
+    seen = seen_by(rows, 10, 0)
+    assert set(seen[:, rows.positive].sum(axis=1)) == {9, 10}
+    assert set(seen[:, ~rows.positive].sum(axis=1)) == {295 // 2}
+    np.testing.assert_array_equal(seen, seen_by(rows, 10, 0))
+    assert (seen != seen_by(rows, 10, 1)).any()
+
+
+def test_of_like_classes_a_network_leaves_out_a_fifth():
+    rows = fold_of(n=300, positives=150).train
+    seen = seen_by(rows, 10, 0)
+    assert (seen.sum(axis=1) == 240).all()
+    assert ((~seen).sum(axis=0) == 2).all()
 
 
 @pytest.mark.parametrize(
-    ("positives", "n_networks", "n_parts"), [(1, 10, 0), (2, 10, 2), (3, 10, 3), (12, 1, 0)]
+    ("positives", "n_networks", "n_judges"), [(1, 10, {0}), (2, 10, {5}), (3, 10, {3, 4})]
 )
-def test_of_few_positives_or_networks_there_are_few_parts(positives, n_networks, n_parts):
+def test_of_few_positives_there_are_few_parts(positives, n_networks, n_judges):
     of_plan = plan(fold_of(positives=positives), n_networks, 0, committee=True)
-    assert of_plan.part.max() + 1 == n_parts
-    expected = [k % n_parts for k in range(n_networks)] if n_parts else [-1] * n_networks
-    assert of_plan.without == expected
+    of_positives = (~of_plan.seen[:, of_plan.fold.train.positive]).sum(axis=0)
+    assert set(of_positives) == n_judges
 
 
 def test_rows_without_weight_are_not_dealt():
@@ -118,7 +121,7 @@ def test_of_a_large_class_the_committee_sees_some(monkeypatch):
     np.testing.assert_array_equal(pool.X, pool_of(fold, 0).train.X)
     assert row_set(pool.X) != row_set(pool_of(fold, 1).train.X)
     of_plan = plan(fold, 5, 0, committee=True)
-    assert len(of_plan.part) == 80
+    assert of_plan.seen.shape == (5, 80)
 
 
 def test_of_a_large_majority_each_network_sees_its_own_share(monkeypatch):
@@ -138,33 +141,41 @@ def test_networks_alone_train_on_every_row():
     fold = fold_of()
     of_plan = plan(fold, 3, 0, committee=False)
     assert of_plan.folds == [fold]
-    assert (of_plan.fold_of, of_plan.without) == ([0, 0, 0], [-1, -1, -1])
-    assert (of_plan.part == -1).all()
+    assert of_plan.fold_of == [0, 0, 0]
 
 
-def test_left_out_scores_of_networks_are_those_of_their_judges():
+def test_new_rows_are_compared_with_majority_rows_that_all_their_judges_judge():
     fold = fold_of()
     of_plan, networks = plan(fold, 7, 0, committee=True), networks_of(fold, 7)
     made, _, v = convened(of_plan, networks, networks_only=True)
     assert (made.forest, made.neighbours) == (None, None)
     assert np.isfinite(v).all()
     rows = of_plan.fold.train
-    scores = np.empty(len(v))
-    for i in range(len(v)):
-        judges = [k for k, missing in enumerate(of_plan.without) if missing == of_plan.part[i]]
-        scores[i] = networks.take(np.asarray(judges)).scores(rows.X[i : i + 1])[0]
     member, weight = made.evidence["networks"], made.weight["networks"]
-    np.testing.assert_allclose(v, made.of_sum(weight * member(scores)), rtol=1e-6, atol=1e-6)
+    for i in np.flatnonzero(~rows.positive):
+        judges = np.flatnonzero(~of_plan.seen[:, i])
+        score = networks.take(judges).scores(rows.X[i : i + 1])
+        assert v[i] == pytest.approx(made.of_sum(weight * member(score))[0], rel=1e-6, abs=1e-6)
+
+
+def left_out_by_hand(of_plan, networks):
+    """Scores of networks for left-out positives, and for majority rows by as many judges."""
+    rows, seed = of_plan.fold.train, of_plan.seed
+    judges = (~of_plan.seen[:, rows.positive]).sum(axis=0).min()
+    turn = np.random.default_rng([seed, judges]).random(of_plan.seen.shape)
+    scores = np.empty(len(rows.positive))
+    for i in range(len(scores)):
+        waiting = np.flatnonzero(~of_plan.seen[:, i])
+        chosen = waiting[np.argsort(turn[waiting, i])[:judges]]
+        scores[i] = networks.take(chosen).scores(rows.X[i : i + 1])[0]
+    return scores
 
 
 def test_the_weight_of_a_member_follows_from_its_left_out_positives(made):
     of_plan, networks, found, _, _ = made
     rows = of_plan.fold.train
     positives = rows.positive
-    scores = {"networks": np.empty(len(positives))}
-    for number in range(5):
-        judged = of_plan.part == number
-        scores["networks"][judged] = networks.take(np.asarray([number])).scores(rows.X[judged])
+    scores = {"networks": left_out_by_hand(of_plan, networks)}
     u = networks.view.features(rows.X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trees, "TREES", 20)
@@ -172,7 +183,9 @@ def test_the_weight_of_a_member_follows_from_its_left_out_positives(made):
             u, positives, rows.weight, seed=of_plan.seed, n_jobs=1
         )
     for name, of_member in scores.items():
-        evidence = found.evidence[name](of_member[positives])
+        majority = of_member[~positives]
+        known = evidence_of(majority, np.ones(len(majority)), highest=of_member.max())
+        evidence = known(of_member[positives])
         mean = usual_mean(evidence, np.ones(len(evidence)))
         expected = max(LEAST_SHARE, 1 - 1 / mean) ** POWER
         assert found.weight[name] == pytest.approx(expected)
@@ -224,7 +237,8 @@ def test_a_handful_of_positives(positives, few_trees):
     of_plan, networks = plan(fold, 5, 0, committee=True), networks_of(fold)
     found, left, v = convened(of_plan, networks)
     rows = of_plan.fold.train
-    assert np.isfinite(v[~rows.positive]).all()
+    judged = ~of_plan.seen.all(axis=0)
+    np.testing.assert_array_equal(np.isfinite(v[~rows.positive]), judged[~rows.positive])
     assert np.isfinite(v[rows.positive]).all() == (positives > 1)
     assert len(left.positives) == (positives if positives > 1 else 0)
     assert np.isfinite(found.scores(rows.X, networks, n_jobs=1)).all()
@@ -234,9 +248,10 @@ def test_networks_that_had_not_begun_judge_nothing(few_trees):
     fold = fold_of()
     of_plan, networks = plan(fold, 5, 0, committee=True), networks_of(fold)
     _, left, v = convened(of_plan, networks, kept=[0, 2])
-    judged = np.isin(of_plan.part, [0, 2])
-    assert np.isnan(v[~judged]).all()
-    assert np.isfinite(v[judged]).mean() > 0.95
+    unseen = (~of_plan.seen[[0, 2]]).any(axis=0)
+    positive = of_plan.fold.train.positive
+    assert np.isnan(v[~unseen & positive]).all()
+    assert np.isfinite(v[unseen]).mean() > 0.95
     assert left.majority == (np.isfinite(v) & ~of_plan.fold.train.positive).sum()
 
 
@@ -245,6 +260,6 @@ def test_a_single_network_s_positives_are_not_known(few_trees):
     of_plan, networks = plan(fold, 1, 0, committee=True), networks_of(fold, 1)
     _, left, v = convened(of_plan, networks)
     rows = of_plan.fold.train
-    assert np.isnan(v[rows.positive]).all()
-    assert np.isfinite(v[~rows.positive]).all()
+    assert of_plan.seen[0, rows.positive].all()
+    np.testing.assert_array_equal(np.isfinite(v), ~of_plan.seen[0])
     assert len(left.positives) == 0

@@ -204,10 +204,14 @@ def convene(
 def _left_out_scores(
     rows: Rows, networks: Networks, seen: np.ndarray, *, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What networks say of rows that they did not train on; NaN without any.
+    """What networks say of rows that they did not train on.
 
     Returns what all of these say of each row, and what as many of them say as judge a positive.
+    A row that all networks saw has NaN. Where that is every majority row, one of a very few, all
+    are judged: without any, there is nothing to compare positives with.
     """
+    if seen[:, ~rows.positive].all():
+        seen = seen & rows.positive
     judges = max(1, int((~seen[:, rows.positive]).sum(axis=0).min()))
     turn = np.random.default_rng([seed, judges]).random(seen.shape)
     turn[seen] = np.inf

@@ -3,8 +3,8 @@
 The majority's rows are many, so the false alarm rate at a cut of the evidence is known well. The
 positives' evidence is known at k rows. Their distribution is drawn many times, by a Bayesian
 bootstrap: Dirichlet weights over the k rows, each smeared by a heavy-tailed kernel, and over an
-exponential distribution of their mean that counts for half a row. Every draw is a possible world
-with a recall and a false alarm rate at every cut. The cut maximises what an aim expects over the
+exponential distribution that counts for half a row, its mean drawn too. Every draw is a possible
+world with a recall and a false alarm rate at every cut. The cut maximises what an aim expects over the
 worlds, and an interval holds the middle 90 % of them.
 """
 
@@ -24,9 +24,13 @@ WORLDS = 400
 PRIOR_ROWS = 0.5  # rows that the exponential distribution counts for
 PRIOR_EVIDENCE, PRIOR_EVIDENCE_ROWS = 3.0, 5.0  # the mean evidence of positives before any is seen
 SMEAR, DEGREES = 0.15, 3.0  # of the kernel, Student's t in the logarithm of evidence
-LIFT = 0.15  # by which left-out positives understate new ones, in the logarithm of evidence
-RECALL_DOUBT = 0.7  # the deviation of recall's logit beyond what k rows explain
-ALARM_DOUBT, DEEP = 0.6, 6.0  # the same of the logarithm of false alarms, from this evidence on
+# By how much k left-out positives understate new ones, in the logarithm of evidence: this / k.
+LIFT = 0.4
+# The variance of recall's logit beyond what the k rows tell: this, and this divided by k.
+RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.25, 5.0
+# The deviation of the logarithm of false alarms beyond what counts tell: this at any cut, and this
+# besides, growing with the square of the evidence, from the evidence DEEP on.
+ALARM_DOUBT, DEEP_ALARM_DOUBT, DEEP = 0.05, 0.6, 8.0
 CUTS = 250
 MOST_POSITIVES = 200  # that are kept apart; of more, quantiles
 INTERVAL = 0.9
@@ -133,18 +137,23 @@ def possible_worlds(seen: LeftOut, *, seed: int = 0) -> Worlds:
     """Draw what the rates may be, given what was left out."""
     rng = np.random.default_rng(seed)
     cuts = seen.cuts
-    places = np.log(np.maximum(seen.positives, 1e-3)) + LIFT
+    k = float(seen.weight.sum())
+    places = np.log(np.maximum(seen.positives, 1e-3)) + LIFT / max(k, 1.0)
     above = stdtr(DEGREES, (places[:, None] - np.log(cuts)) / SMEAR)
-    broad = np.exp(-cuts / usual_mean(seen.positives, seen.weight))
+    rows = PRIOR_EVIDENCE_ROWS + k
+    mean = usual_mean(seen.positives, seen.weight) * rows / rng.gamma(rows, size=(WORLDS, 1))
     shares = rng.gamma(np.append(seen.weight, PRIOR_ROWS), size=(WORLDS, len(seen.weight) + 1))
     shares /= shares.sum(axis=1, keepdims=True)
-    recall = np.clip(shares @ np.vstack([above, broad]), LEAST_RATE, 1.0 - LEAST_RATE)
-    recall = expit(logit(recall) + RECALL_DOUBT * rng.standard_normal((WORLDS, 1)))
+    recall = shares[:, :-1] @ above + shares[:, -1:] * np.exp(-cuts / mean)
+    recall = np.clip(recall, LEAST_RATE, 1.0 - LEAST_RATE)
+    doubt = np.sqrt(RECALL_DOUBT + RECALL_DOUBT_OF_ONE / max(k, 1.0))
+    recall = expit(logit(recall) + doubt * rng.standard_normal((WORLDS, 1)))
     # One draw for each world serves all cuts, so that no world's curve is ragged.
     expected = np.maximum(seen.alarms, seen.majority * np.exp(-cuts)) + 0.5
     rates = gammaincinv(expected, rng.random((WORLDS, 1))) / (seen.majority + 1.0)
-    doubt = ALARM_DOUBT * np.minimum(cuts / DEEP, 1.0) * rng.standard_normal((WORLDS, 1))
-    return Worlds(cuts, recall, np.minimum(rates * np.exp(doubt), 1.0), seen.prior)
+    doubt = ALARM_DOUBT + DEEP_ALARM_DOUBT * np.minimum(cuts / DEEP, 1.0) ** 2
+    rates *= np.exp(doubt * rng.standard_normal((WORLDS, 1)))
+    return Worlds(cuts, recall, np.minimum(rates, 1.0), seen.prior)
 
 
 def cut_for(
