@@ -4,7 +4,6 @@ import pytest
 from astralearn.classifier import committee, trees
 from astralearn.classifier.committee import (
     LEAST_SHARE,
-    PARTS,
     POWER,
     convene,
     plan,

@@ -46,6 +46,14 @@ def test_ranks_share_ties_and_intervals_hold_the_mean() -> None:
         assert found.difference in found.difference_interval
 
 
+def test_any_method_may_be_the_one_that_all_are_compared_with() -> None:
+    table = score_table(RECORDS, "auc")
+    plain, against = ({r.method: r for r in ranking(table, name)} for name in (None, "bad"))
+    assert against["good"].difference == pytest.approx(-plain["bad"].difference)
+    assert (against["good"].wins, against["good"].losses) == (10, 2)
+    assert against["bad"].difference == 0
+
+
 def test_cases_that_not_every_method_has_are_left_out() -> None:
     partial = [r for r in RECORDS if not (r.method == "bad" and r.problem == "p0" and r.draw == 1)]
     assert "p0" not in score_table(partial, "auc").problems

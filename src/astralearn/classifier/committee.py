@@ -110,9 +110,7 @@ def seen_by(rows: Rows, n_networks: int, seed: int) -> np.ndarray:
     for k, of_network in enumerate(seen):
         others = (part != k % n_parts) | (n_parts == 1)
         kept = positives[others[positives]]
-        most = max(
-            min(MOST_NEGATIVES, len(negatives) // 2), NEGATIVES_PER_POSITIVE * len(kept), 1
-        )
+        most = max(min(MOST_NEGATIVES, len(negatives) // 2), NEGATIVES_PER_POSITIVE * len(kept), 1)
         drawn = np.random.default_rng([seed, k, MOST_NEGATIVES])
         of_network[kept] = True
         of_network[_some(negatives[others[negatives]], most, drawn)] = True

@@ -4,8 +4,8 @@ The majority's rows are many, so the false alarm rate at a cut of the evidence i
 positives' evidence is known at k rows. Their distribution is drawn many times, by a Bayesian
 bootstrap: Dirichlet weights over the k rows, each smeared by a heavy-tailed kernel, and over an
 exponential distribution that counts for half a row, its mean drawn too. Every draw is a possible
-world with a recall and a false alarm rate at every cut. The cut maximises what an aim expects over the
-worlds, and an interval holds the middle 90 % of them.
+world with a recall and a false alarm rate at every cut. The cut maximises what an aim expects over
+the worlds, and an interval holds the middle 90 % of them.
 """
 
 from __future__ import annotations

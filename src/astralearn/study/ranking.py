@@ -41,8 +41,8 @@ class Ranked:
     """A method's standing over all cases.
 
     mean_rank, mean: over cases; 1 is the best rank. Intervals: over problems.
-    wins, losses: cases above and below the method of the best mean rank.
-    difference: mean of its scores minus the first's, with an interval over problems.
+    wins, losses: cases above and below the method that all are compared with.
+    difference: mean of its scores minus that method's, with an interval over problems.
     """
 
     method: str
@@ -90,16 +90,20 @@ def ranks(table: ScoreTable) -> NDArray[np.float64]:
     return np.asarray(rankdata(-np.round(table.values / TIE) * TIE, axis=1))
 
 
-def ranking(table: ScoreTable) -> list[Ranked]:
-    """Return every method's standing, the best mean rank first; empty without cases."""
+def ranking(table: ScoreTable, against: str | None = None) -> list[Ranked]:
+    """Return every method's standing, the best mean rank first; empty without cases.
+
+    against: the method that all are compared with; by default the first.
+    """
     if not len(table.values):
         return []
     placed = ranks(table)
     weights = _bootstrap_weights(table.problems)
     order = np.argsort(placed.mean(axis=0), kind="stable")
-    against = table.values - table.values[:, order[:1]]
+    compared = order[0] if against is None else table.methods.index(against)
+    apart = table.values - table.values[:, [compared]]
     rank_intervals, mean_intervals, difference_intervals = (
-        _intervals(weights @ values) for values in (placed, table.values, against)
+        _intervals(weights @ values) for values in (placed, table.values, apart)
     )
     return [
         Ranked(
@@ -108,10 +112,10 @@ def ranking(table: ScoreTable) -> list[Ranked]:
             rank_interval=rank_intervals[i],
             mean=float(table.values[:, i].mean()),
             mean_interval=mean_intervals[i],
-            difference=float(against[:, i].mean()),
+            difference=float(apart[:, i].mean()),
             difference_interval=difference_intervals[i],
-            wins=int((against[:, i] > TIE).sum()),
-            losses=int((against[:, i] < -TIE).sum()),
+            wins=int((apart[:, i] > TIE).sum()),
+            losses=int((apart[:, i] < -TIE).sum()),
         )
         for i in order
     ]
