@@ -2,7 +2,7 @@
 
     python benchmarks/rarebench.py run FOLDER [--half sealed] [--k 5,10,20,50] [--draws 2]
     python benchmarks/rarebench.py keep FOLDER ...   # into results/rarebench.csv.gz
-    python benchmarks/rarebench.py page              # the tables, of the records that are kept
+    python benchmarks/rarebench.py page              # the tables, into docs and README
 
 A run continues where it stopped. At most 5,000 negatives learn and 10,000 are tested on. The
 default has the row ASTraClassifier: it is fitted with the decision that a score asks for, "mcc"
@@ -35,6 +35,8 @@ SCORES = ("average_precision", "auc", "g_mean", "mcc")
 HALVES = {"open": OPEN, "sealed": SEALED}
 # Sealed tables that were looked at before the halves were fixed.
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
+ROOT = Path(__file__).parents[1]
+BEGIN, END = "<!-- benchmarks/rarebench.py page: begin -->", "<!-- end -->"
 COLUMNS = [field.name for field in fields(DrawRecord)]
 
 
@@ -136,7 +138,7 @@ def page() -> str:
         of_half = [record for record in records if record.problem in names]
         if not of_half:
             continue
-        said += [f"### The {half} half", "", _what_n_is(of_half), "", table(of_half), ""]
+        said += [f"### The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
         said += [*against_rivals(of_half), ""]
         unseen = [record for record in of_half if record.problem not in LOOKED_AT]
         if len(unseen) < len(of_half):
@@ -152,7 +154,7 @@ def page() -> str:
     return "\n".join(said)
 
 
-def _what_n_is(records: Sequence[DrawRecord]) -> str:
+def what_n_is(records: Sequence[DrawRecord]) -> str:
     scores = score_table(for_score(records, "auc"), "auc")
     draws = Counter((r.problem, r.k) for r in records if r.method == OURS)
     ks = ", ".join(str(k) for k in sorted(set(scores.ks)))
@@ -165,6 +167,20 @@ def _what_n_is(records: Sequence[DrawRecord]) -> str:
         f"problem and a k, {how_many} draws each.{zeros} Bold: first. Significant: a 95 % "
         "bootstrap interval over problems without zero."
     )
+
+
+def write_pages() -> None:
+    """Put the tables where README and docs have marked their places."""
+    records = kept_records()
+    sealed = [record for record in records if record.problem in SEALED]
+    shown = {
+        ROOT / "docs" / "rarebench.md": page(),
+        ROOT / "README.md": f"{what_n_is(sealed or records)}\n\n{table(sealed or records)}\n",
+    }
+    for path, text in shown.items():
+        before, begin, rest = path.read_text().partition(BEGIN)
+        _, end, after = rest.partition(END)
+        path.write_text(f"{before}{begin}\n{text}{end}{after}")
 
 
 def main() -> None:
@@ -181,7 +197,7 @@ def main() -> None:
     elif options.what == "keep":
         keep(options.folders)
     else:
-        print(page())
+        write_pages()
 
 
 if __name__ == "__main__":
