@@ -61,7 +61,7 @@ def mean_output(g: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
 
 
 def _log_of_sum(g: np.ndarray, counted: np.ndarray | None) -> np.ndarray:
-    """ln Σ σ(g) over the networks that count, finite for finite g; NaN where none does."""
+    """ln Σ σ(g) over networks that count, finite for finite g; NaN without any."""
     below = np.minimum(g, 0.0)
     if counted is not None:
         below = np.where(counted, below, -np.inf)
