@@ -1,11 +1,14 @@
 import os
+import random
 import signal
 import sys
 
-# keras.ops is tested on JAX unless tests/keras asks for another backend; the variable must be set before Keras is first imported.
+# keras.ops is tested on JAX unless tests/keras asks for another backend. The variable must be set
+# before Keras is first imported.
 os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ["JAX_PLATFORMS"] = "cpu"
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -19,8 +22,14 @@ settings.load_profile("astralearn")
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """What a test draws from a framework's own generator is the same in every run."""
-    if "keras" in sys.modules:
-        sys.modules["keras"].utils.set_random_seed(0)
-    elif "torch" in sys.modules:
+    """What a test draws from a framework's own generator is the same in every run.
+
+    Keras draws from those of Python, NumPy and its backend. Its `set_random_seed` would import
+    TensorFlow, on every backend.
+    """
+    random.seed(0)
+    np.random.seed(0)
+    if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+    if "tensorflow" in sys.modules:
+        sys.modules["tensorflow"].random.set_seed(0)

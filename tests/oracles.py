@@ -90,6 +90,16 @@ def brute_confusion(g, y, w) -> tuple[float, float, float, float]:
     return tn, fp, fn, tp
 
 
+_OF_COUNTS = {
+    "gmn": lambda tn, fp, fn, tp: 1 - mp.sqrt(tn / (tn + fp) * tp / (tp + fn)),
+    "f1": lambda tn, fp, fn, tp: 1 - 2 * tp / (2 * tp + fp + fn),
+    "mcc": lambda tn, fp, fn, tp: (
+        1 - (tp * tn - fp * fn) / mp.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    ),
+    "balanced_accuracy": lambda tn, fp, fn, tp: 1 - (tn / (tn + fp) + tp / (tp + fn)) / 2,
+}
+
+
 def brute_loss(name: str, g, y, w) -> mp.mpf:
     """Each loss from its textbook formula, with 60 digits."""
     with mp.workdps(60):
@@ -113,15 +123,7 @@ def brute_loss(name: str, g, y, w) -> mp.mpf:
                     / sum(wi for wi, _ in of_class)
                 )
             return 4 * (1 - mp.sqrt(rates[0] * rates[1]))
-        tn, fp, fn, tp = brute_confusion(g, y, w)
-        return {
-            "gmn": lambda: 1 - mp.sqrt(tn / (tn + fp) * tp / (tp + fn)),
-            "f1": lambda: 1 - 2 * tp / (2 * tp + fp + fn),
-            "mcc": lambda: (
-                1 - (tp * tn - fp * fn) / mp.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-            ),
-            "balanced_accuracy": lambda: 1 - (tn / (tn + fp) + tp / (tp + fn)) / 2,
-        }[name]()
+        return _OF_COUNTS[name](*brute_confusion(g, y, w))
 
 
 def brute_gradient(name: str, g, y, w) -> list[float]:
@@ -137,3 +139,37 @@ def brute_gradient(name: str, g, y, w) -> list[float]:
                 float((brute_loss(name, up, y, w) - brute_loss(name, down, y, w)) / (2 * step))
             )
     return gradient
+
+
+def brute_factors(name: str, counts, power: float) -> list[float]:
+    """-q dJ/dS of negatives and of positives, S a class's sum of w right^q, by differences.
+
+    For q = 1, S is the class's right count and the rest of the class is wrong. For another q, the
+    counts stand for a class whose rows are all right by the same share. For q = 0, S is the sum of
+    w ln(right), and the factor -dJ/dS.
+    """
+    with mp.workdps(120):
+        tn, fp, fn, tp = (mp.mpf(part) for part in counts)
+        totals = tn + fp, fn + tp
+        shares = tn / totals[0], tp / totals[1]
+
+        def value(negatives, positives):
+            """J at the sums S."""
+            if name == "bce":
+                return -(negatives + positives) / sum(totals)
+            if name == "root_gmn":
+                return 4 * (1 - mp.sqrt(negatives / totals[0] * positives / totals[1]))
+            return _OF_COUNTS[name](
+                negatives, totals[0] - negatives, totals[1] - positives, positives
+            )
+
+        sums = [
+            total * (share**power if power else mp.log(share))
+            for total, share in zip(totals, shares, strict=True)
+        ]
+        found = []
+        for k, at in enumerate(sums):
+            step = abs(at) * mp.mpf("1e-30")
+            up, down = ([*sums[:k], at + sign * step, *sums[k + 1 :]] for sign in (1, -1))
+            found.append(float(-(power or 1) * (value(*up) - value(*down)) / (2 * step)))
+        return found

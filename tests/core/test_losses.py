@@ -4,13 +4,15 @@ import jax
 import mpmath as mp
 import numpy as np
 import pytest
+from array_api_compat import array_namespace
 from hypothesis import given
 from hypothesis import strategies as st
 
 import astralearn
-from astralearn.core import LOSSES
+from astralearn.core import LOSSES, SoftConfusion
+from astralearn.core.class_means import Means
 from namespaces import NAMESPACES
-from oracles import brute_gradient, brute_loss
+from oracles import brute_factors, brute_gradient, brute_loss
 
 NAMES = list(LOSSES)
 DIFFERENTIABLE = [s for s in NAMESPACES if s.gradients]
@@ -279,3 +281,81 @@ def test_the_block_of_the_readme(space, dtype):
 def test_mcc_of_weights_twelve_orders_apart():
     value = astralearn.core.mcc_loss([0, -1e4, 104], [1, 1, 0], [1e-12, 1e12, 1e-12])
     assert float(value) == pytest.approx(1 + np.sqrt(2 / 3), rel=1e-12)
+
+
+# As (tn, fp, fn, tp): rows of a rare class, every positive all but lost, all but found, and totals
+# near the ends of what float32 holds.
+COUNTS = [
+    (70.0, 20.0, 4.0, 3.0),
+    (999_000.0, 1_000.0, 1e-3, 4.999),
+    (50.0, 40.0, 5.0, 1e-12),
+    (1e-9, 90.0, 1e-9, 7.0),
+    (8e33, 1e33, 2e33, 5e33),
+    (8e-33, 1e-33, 2e-33, 5e-33),
+    (9e11, 1e11, 4e-12, 1e-12),
+]
+
+
+def factors_of(name, counts, space, dtype):
+    """`Loss.factors` of means that hold these counts, in units of peaks 0."""
+    xp = space.xp or array_namespace(space.asarray(np.zeros(1)))
+    means = Means.of_counts(SoftConfusion(*(space.asarray(dtype(part)) for part in counts)), xp=xp)
+    zero = space.asarray(dtype(0))
+    return [space.numpy(part) for part in LOSSES[name].factors(means, (zero, zero), xp=xp)]
+
+
+@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", NAMES)
+def test_factors_are_the_derivatives_in_the_class_sums(space, name, dtype):
+    for counts in COUNTS:
+        with space.double(), np.errstate(under="ignore"):
+            found = factors_of(name, counts, space, dtype)
+        assert {part.dtype for part in found} == {np.dtype(dtype)}
+        exact = brute_factors(name, [float(dtype(part)) for part in counts], LOSSES[name].power)
+        np.testing.assert_allclose(
+            found, exact, rtol=1e-10 if dtype == np.float64 else 1e-5, err_msg=f"{counts}"
+        )
+
+
+@pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", NAMES)
+def test_falls_are_minus_the_autodiff_of_the_value(space, name):
+    loss = LOSSES[name]
+    for counts in COUNTS[:3]:
+        with space.double():
+            counts = SoftConfusion(*(space.asarray(np.float64(part)) for part in counts))
+            xp = space.xp or array_namespace(counts.tn)
+            means = Means.of_counts(counts, xp=xp)
+
+            def value(*logs, means=means, xp=xp):
+                # The mean wrong is 1 - e^log_right, and moves with it.
+                moved = (
+                    of_class._replace(log_right=log, wrong=-xp.expm1(log))
+                    for of_class, log in zip(means, logs, strict=True)
+                )
+                return loss.of_means(Means(*moved), xp=xp)
+
+            auto = space.gradients(value, tuple(of_class.log_right for of_class in means))
+            falls = loss.falls(means, xp=xp)
+            np.testing.assert_allclose(
+                [-space.numpy(part) for part in auto],
+                [space.numpy(part) for part in falls],
+                rtol=1e-10,
+                atol=1e-15,  # Autodiff adds up what the class gains and what it loses.
+            )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", NAMES)
+def test_factors_are_finite_for_any_counts(name, dtype):
+    none = np.finfo(dtype).smallest_subnormal
+    for counts in (
+        *itertools.product((0.0, 5.0), repeat=4),
+        (none, 5.0, 5.0, none),
+        (5.0, none, none, 5.0),
+    ):
+        with np.errstate(under="ignore"):
+            found = factors_of(name, counts, NAMESPACES[0], dtype)
+        assert np.isfinite(found).all(), counts
+        assert np.min(found) >= 0, counts

@@ -80,7 +80,10 @@ class SoftConfusion(NamedTuple):
     @property
     def mcc(self) -> Array:
         """Matthews correlation, Eq. 2; 0 where everything is predicted to be of one class."""
-        return (self.tpr + self.tnr - 1.0) * mcc_scale(self)
+        xp, _ = without_empty_class(self)
+        # TPR + TNR − 1 as the difference of the two small rates, which does not cancel.
+        informedness = xp.where(self.tpr > 0.5, self.tnr - self.fnr, self.tpr - self.fpr)
+        return informedness * mcc_scale(self)
 
     @property
     def balanced_accuracy(self) -> Array:
