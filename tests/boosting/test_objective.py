@@ -1,4 +1,3 @@
-import functools
 import pickle
 
 import jax
@@ -14,27 +13,7 @@ from astralearn.boosting import ASTraObjective, ConfusionObjective, Objective
 from astralearn.boosting.objective import make_objective
 from astralearn.core import LOSSES, rebalanced_logit, slope_from_raw
 from astralearn.core.confusion import signed
-
-OF_COUNTS = [
-    (loss, activation)
-    for loss in ("gmn", "f1", "mcc", "balanced_accuracy")
-    for activation in ("sigmoid", "astra")
-]
-OBJECTIVES = {
-    "astra": ASTraObjective,
-    **{
-        f"{loss}-{activation}": functools.partial(ConfusionObjective, loss, activation=activation)
-        for loss, activation in OF_COUNTS
-    },
-}
-ALL = pytest.mark.parametrize("make", OBJECTIVES.values(), ids=OBJECTIVES)
-
-
-def rows(n=80, seed=0, scale=3.0, positives=8):
-    rng = np.random.default_rng(seed)
-    y = np.zeros(n)
-    y[rng.choice(n, positives, replace=False)] = 1
-    return y, rng.normal(-0.5, scale, n), rng.uniform(0.1, 3, n)
+from objectives import ALL, OBJECTIVES, rows
 
 
 def plain_loss(objective, y, w):

@@ -322,9 +322,9 @@ def test_factors_are_the_derivatives_in_the_class_sums(space, name, dtype):
 @pytest.mark.parametrize("name", NAMES)
 def test_falls_are_minus_the_autodiff_of_the_value(space, name):
     loss = LOSSES[name]
-    for counts in COUNTS[:3]:
+    for numbers in COUNTS[:3]:
         with space.double():
-            counts = SoftConfusion(*(space.asarray(np.float64(part)) for part in counts))
+            counts = SoftConfusion(*(space.asarray(np.float64(part)) for part in numbers))
             xp = space.xp or array_namespace(counts.tn)
             means = Means.of_counts(counts, xp=xp)
 

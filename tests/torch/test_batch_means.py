@@ -1,32 +1,8 @@
-import numpy as np
 import pytest
 import torch
 
-from astralearn.torch import BalancedAccuracyLoss, BCELoss, F1Loss, GMNLoss, MCCLoss, RootGMNLoss
-
-MODULES = {
-    loss.name: loss
-    for loss in (BCELoss, GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss)
-}
-every_loss = pytest.mark.parametrize("name", list(MODULES))
-
-
-def batch(n=60, seed=0, scale=3.0, outputs=None):
-    rng = np.random.default_rng(seed)
-    shape = (n,) if outputs is None else (n, outputs)
-    y = rng.random(shape) < 0.2
-    y[:2], y[2] = True, False
-    return [
-        torch.tensor(a)
-        for a in (rng.normal(0, scale, shape), y.astype(int), rng.uniform(0.1, 3, shape))
-    ]
-
-
-def value_and_gradient(loss, g, *rest):
-    g = g.detach().clone().requires_grad_()
-    value = loss(g, *rest)
-    value.sum().backward()
-    return value.detach(), g.grad
+from astralearn.torch import GMNLoss
+from torch_losses import MODULES, batch, every_loss, value_and_gradient
 
 
 @every_loss

@@ -11,41 +11,11 @@ from astralearn.torch import (
     ASTra,
     BalancedAccuracyLoss,
     BCELoss,
-    F1Loss,
     GMNLoss,
-    MCCLoss,
-    RootGMNLoss,
     SummedLossModule,
 )
 from oracles import brute_loss
-
-MODULES = {
-    "bce": BCELoss,
-    "gmn": GMNLoss,
-    "f1": F1Loss,
-    "mcc": MCCLoss,
-    "balanced_accuracy": BalancedAccuracyLoss,
-    "root_gmn": RootGMNLoss,
-}
-every_loss = pytest.mark.parametrize("name", list(MODULES))
-
-
-def batch(n=60, seed=0, scale=3.0, outputs=None):
-    rng = np.random.default_rng(seed)
-    shape = (n,) if outputs is None else (n, outputs)
-    y = rng.random(shape) < 0.2
-    y[:2], y[2] = True, False
-    return [
-        torch.tensor(a)
-        for a in (rng.normal(0, scale, shape), y.astype(int), rng.uniform(0.1, 3, shape))
-    ]
-
-
-def value_and_gradient(loss, g, *rest):
-    g = g.detach().clone().requires_grad_()
-    value = loss(g, *rest)
-    value.sum().backward()
-    return value.detach(), g.grad
+from torch_losses import MODULES, batch, every_loss, value_and_gradient
 
 
 def test_every_loss_of_the_core_has_a_module():
