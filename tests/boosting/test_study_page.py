@@ -1,4 +1,4 @@
-"""docs/boosting.md shows what benchmarks/results holds, and that file holds whole studies."""
+"""The pages show what benchmarks/results holds, and that file holds whole studies."""
 
 import importlib.util
 import sys
@@ -25,8 +25,10 @@ def study():
 
 
 def test_the_tables_are_made_from_the_records(study):
-    text = study.PAGE.read_text(encoding="utf-8")
-    assert study.paged(text, study.read()) == text
+    results = study.read()
+    assert study.ALL_TABLES.read_text(encoding="utf-8") == study.all_tables(results)
+    text = study.GUIDE.read_text(encoding="utf-8")
+    assert study.guide(text, results) == text
 
 
 def test_every_library_has_every_fold_of_every_method_once(study):
