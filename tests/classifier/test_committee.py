@@ -12,6 +12,7 @@ from astralearn.classifier.committee import (
 )
 from astralearn.classifier.decision import usual_mean
 from astralearn.classifier.evidence import evidence_of
+from astralearn.classifier.neighbours import take_neighbours
 from astralearn.classifier.prediction import Networks
 from astralearn.classifier.rows import ViewOptions, view_of
 from astralearn.engine.network import Architecture, initialise
@@ -189,6 +190,16 @@ def test_the_weight_of_a_member_follows_from_its_left_out_positives(made):
         expected = max(LEAST_SHARE, 1 - 1 / mean) ** POWER
         assert found.weight[name] == pytest.approx(expected)
     assert found.weight["trees"] > found.weight["networks"]  # whose weights are random
+
+
+def test_neighbours_have_less_say_the_more_positives_there_are(made):
+    of_plan, networks, found, _, _ = made
+    rows, u = of_plan.fold.train, networks.view.features(of_plan.fold.train.X)
+    _, scores = take_neighbours(u, rows.positive, rows.weight, seed=of_plan.seed)
+    majority = scores[~rows.positive]
+    known = evidence_of(majority, np.ones(len(majority)), highest=scores.max())
+    mean = usual_mean(known(scores[rows.positive]), np.ones(12))
+    assert found.weight["neighbours"] == pytest.approx((1 - 1 / mean) ** POWER * np.sqrt(5 / 12))
 
 
 def test_a_score_s_evidence_is_about_minus_the_logarithm_of_the_false_alarm_rate(made):

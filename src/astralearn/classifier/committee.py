@@ -6,7 +6,8 @@ Each scores the rows that it learned from without having seen them. Its scores b
     Σ (1 − 1/M)³ · evidence,
 
 M the mean evidence of the left-out positives, drawn towards what it usually is: a member that
-tells nothing has M = 1 and no say. The sum's own evidence v is the committee's score, so that
+tells nothing has M = 1 and no say. What the majority's shape tells matters less the more positives
+there are: of k, the say of the neighbours is √(5/k) of that, from five on. The sum's own evidence v is the committee's score, so that
 e^{−v} is the false alarm rate of a cut at v.
 
 New rows are judged by all networks, a left-out positive by few, and what few say is noisier. So
@@ -17,6 +18,7 @@ all judge who did not see them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -35,6 +37,7 @@ PARTS = 5  # into which rows are dealt: each network is trained without one of t
 MOST_NEGATIVES = 2_000  # of a network, or this many times its positives:
 NEGATIVES_PER_POSITIVE = 4
 POWER = 3.0
+FEW_POSITIVES = 5  # up to which the neighbours have their whole say
 TAIL_OF_SUM = 0.05  # A decision rests on it: a steadier tail than the members'.
 LEAST_SHARE = 0.1  # of 1 − 1/M, so that a committee in which nobody knows anything still has a say
 
@@ -182,6 +185,9 @@ def convene(
     evidence = {name: _evidence(of_member, rows) for name, of_member in judged.items()}
     of_few = {**evidence, "networks": _evidence(by_few, rows)}
     weight = {name: _say(of_few[name](few[name]), rows) for name in few}
+    if neighbours is not None:
+        k = float(rows.weight[rows.positive].sum())
+        weight["neighbours"] *= min(1.0, math.sqrt(FEW_POSITIVES / k))
     total = _weighted_sum(judged, evidence, weight)
     of_sum = _evidence(total, rows, tail=TAIL_OF_SUM)
     total_of_few = _weighted_sum(few, of_few, weight)
