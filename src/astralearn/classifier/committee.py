@@ -7,8 +7,8 @@ Each scores the rows that it learned from without having seen them. Its scores b
 
 M the mean evidence of the left-out positives, drawn towards what it usually is: a member that
 tells nothing has M = 1 and no say. What the majority's shape tells matters less the more positives
-there are: of k, the say of the neighbours is √(5/k) of that, from five on. The sum's own evidence v is the committee's score, so that
-e^{−v} is the false alarm rate of a cut at v.
+there are: of k, the say of the neighbours is √(5/k) of that, from five on. The sum's own evidence v
+is the committee's score, so that e^{−v} is the false alarm rate of a cut at v.
 
 New rows are judged by all networks, a left-out positive by few, and what few say is noisier. So
 positives are compared with majority rows that as few judge, and new rows with majority rows that
@@ -17,8 +17,8 @@ all judge who did not see them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
