@@ -44,15 +44,6 @@ def test_weights_within_the_limits_are_relative(loss, weight):
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-5)
 
 
-def test_weights_that_add_up_to_little_are_warned_of():
-    X, y = rare()
-    with pytest.warns(
-        UserWarning, match=r"sample_weight sums to 1 for 400 rows; .* L2 is 400 times as strong"
-    ):
-        quick().fit(X, y, np.full(400, 1 / 400))
-    quick(alpha=0.0).fit(X, y, np.full(400, 1 / 400))  # an error here, were there a warning
-
-
 def test_features_beyond_any_scale_are_spoken_of():
     X, y = rare()
     with pytest.warns(

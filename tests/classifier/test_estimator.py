@@ -1094,6 +1094,48 @@ def test_warm_starts_go_on_with_a_committee(few_trees):
     assert model.decision_function(X).tobytes() == through.decision_function(X).tobytes()
 
 
+@pytest.mark.parametrize("options", [{}, {"committee": False, "validation_fraction": 0.3}])
+def test_a_warm_start_keeps_what_was_left_out(options, few_trees, monkeypatch):
+    """Without a seed as well: networks that go on would else judge rows that they trained on."""
+    dealt = []
+
+    def noted(fold, *arguments, **keywords):
+        dealt.append(committee.plan(fold, *arguments, **keywords))
+        return dealt[-1]
+
+    monkeypatch.setattr(estimator, "plan", noted)
+    model = quick_committee(
+        epochs=5, warm_start=True, random_state=None, decision="g_mean", **options
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(*rare(400, 10)).fit(*rare(400, 10))
+    first, second = dealt
+    assert first.seen.tobytes() == second.seen.tobytes()
+    assert first.fold.train.X.tobytes() == second.fold.train.X.tobytes()
+    assert [fold.train.X.tobytes() for fold in first.folds] == [
+        fold.train.X.tobytes() for fold in second.folds
+    ]
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 1 / 400])
+def test_of_weights_that_are_shares_only_the_ratios_matter(factor, few_trees):
+    X, y = rare()
+    weight = np.where(np.arange(400) % 2 == 0, 1.0, 0.25)
+    one, other = (quick_committee(epochs=20).fit(X, y, weight * w) for w in (1.0, factor))
+    assert other.cut_ == pytest.approx(one.cut_)
+    assert other.expectations_.recall == pytest.approx(one.expectations_.recall)
+    np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(other.predict_risk(X), one.predict_risk(X), atol=1e-4)
+    if factor == 2.0**-20:
+        assert other.decision_function(X).tobytes() == one.decision_function(X).tobytes()
+        splits = [(np.arange(0, 400, 3), [0])]
+        (one,), (other,) = (
+            quick(epochs=30).fit_many(X, y, splits, weight * w) for w in (1.0, factor)
+        )
+        assert other.decision_function(X).tobytes() == one.decision_function(X).tobytes()
+
+
 def test_ctrl_c_among_the_trees_leaves_networks(monkeypatch):
     X, y = rare()
 
@@ -1171,6 +1213,21 @@ def test_a_fit_that_misses_its_positives_says_how_many(monkeypatch, few_trees):
     with pytest.warns(ConvergenceWarning, match=said):
         quick_committee().fit(X, y)
     quick_committee(decision="mcc").fit(X, y)  # which may well miss them
+
+
+def test_splits_that_miss_their_positives_say_so():
+    X, y = rare(1000, 20)
+    X[y == 1] -= 1.5
+    halves = np.arange(0, 1000, 2), np.arange(1, 1000, 2)
+    with pytest.warns(ConvergenceWarning) as caught:
+        fits = quick(loss="bce", activation="sigmoid").fit_many(X, y, [halves, halves[::-1]])
+    each = []
+    for i, (model, half) in enumerate(zip(fits, halves, strict=True)):
+        missed = int((model.predict(X[half])[y[half] == 1] == 0).sum())
+        each.append(f"splits[{i}]: {missed} of the 10 training rows of 1")
+    (said,) = caught
+    assert str(said.message) == f"{each[0]}; {each[1]} are not recognised"
+    assert said.filename == __file__
 
 
 def test_a_fit_that_finds_its_positives_says_nothing(few_trees):

@@ -104,19 +104,6 @@ def check_sums(sums: LabelSums, name: str) -> None:
             )
 
 
-def warn_of_small_weights(sums: LabelSums) -> None:
-    """L2 is shared out over the sum of the weights."""
-    n_rows, total = int(sums.rows.sum()), float(sums.weight.sum())
-    if total < n_rows / 10:
-        warnings.warn(
-            f"sample_weight sums to {total:.3g} for {n_rows} rows; alpha is shared out over that "
-            f"sum, so L2 is {n_rows / total:.3g} times as strong as with weights of 1. Scale the "
-            "weights to a mean of 1, or lower alpha.",
-            UserWarning,
-            stacklevel=TO_THE_CALLER,
-        )
-
-
 def warn_of_far_features(extent: Extent) -> None:
     """Views take features no further than FAR."""
     if (reach := max(extent.high.max(), -extent.low.min())) > FAR:

@@ -327,7 +327,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
         X: (rows, features), dense.
         y: two classes.
-        sample_weight: ≥ 0, in each class with a sum of 1e-15 to 1e15.
+        sample_weight: ≥ 0, in each class with a sum of 1e-15 to 1e15: how many rows each stands
+            for. Weights of less than 1 on average are scaled to 1: of shares only the ratios
+            matter.
         validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a
             `validation_fraction`. They are taken as they are: a Pipeline's earlier steps do not see
             them, so transform them first, or let `validation_fraction` hold rows out.
@@ -338,7 +340,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             rows, labels = self._checked(X, y, sample_weight, settled)
             if earlier is not None:
                 self._check_warm_start(len(earlier))
-            seed = self._draw_seed()
+            # Networks that go on judge the rows that they have not seen, which have to stay those.
+            seed = self._draw_seed() if earlier is None else self._seed
             held_out = None if validation is None else self._checked_validation(validation)
             self._check_selection(held_out is not None)
             fold = make_fold(
@@ -351,7 +354,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 view=None if earlier is None else self._view(),
             )
             was_interrupted, seen = self._fit_fold(fold, seed, earlier)
-        self._warn_of_the_end(was_interrupted, seen)
+        self._warn_of_the_end(was_interrupted, self._missed(seen))
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -420,6 +423,12 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         for model, of_split, fitted in zip(models, plans, fits, strict=True):
             if model._keep(of_split, fitted):
                 raise KeyboardInterrupt
+        missed = [
+            model._missed(of_split.fold.train)
+            for model, of_split in zip(models, plans, strict=True)
+        ]
+        said = [f"splits[{i}]: {many}" for i, many in enumerate(missed) if many]
+        self._warn_of_the_end(False, "; ".join(said))
         return models
 
     def decide(self, decision: Any) -> Self:
@@ -539,8 +548,21 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 "logit 0, as in the paper"
             )
 
-    def _warn_of_the_end(self, was_interrupted: bool, rows: Rows) -> None:
-        """A fit that cares for recall and misses many of its own positives has failed."""
+    def _missed(self, rows: Rows) -> str:
+        """How many of its own positives a fit misses, where these are many; else nothing.
+
+        A fit that cares for recall and misses many of its own positives has failed.
+        """
+        if self.decision != AIMS[0]:
+            return ""
+        weight = rows.weight[rows.positive]
+        beyond = self._logits_of(rows.X[rows.positive]) - self._steepness * self.cut_
+        missed = float(weight[beyond < 0].sum())
+        if missed <= weight.sum() * MOST_MISSED:
+            return ""
+        return f"{missed:g} of the {weight.sum():g} training rows of {self.minority_class_}"
+
+    def _warn_of_the_end(self, was_interrupted: bool, missed: str) -> None:
         if was_interrupted:
             warnings.warn(
                 f"fit was interrupted at epoch {self.n_iter_} of {self.epochs}; the classifier is "
@@ -548,15 +570,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if self.decision != AIMS[0]:
-            return
-        weight = rows.weight[rows.positive]
-        beyond = self._logits_of(rows.X[rows.positive]) - self._steepness * self.cut_
-        missed = float(weight[beyond < 0].sum())
-        if missed > weight.sum() * MOST_MISSED:
+        if missed:
             warnings.warn(
-                f"{missed:g} of the {weight.sum():g} training rows of {self.minority_class_} are "
-                "not recognised"
+                f"{missed} are not recognised"
                 + ("; `expectations_` says what to expect of new ones" if self.committee else ""),
                 ConvergenceWarning,
                 stacklevel=4,
@@ -601,8 +617,6 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _check_sums(self, sums: checks.LabelSums, extent: Extent, positive: Any) -> None:
         """Settle the classes; check all that hangs on them and on the parameters."""
         self._settle_classes(sums, positive)
-        if self.alpha != 0:
-            checks.warn_of_small_weights(sums)
         if not self.standardize:
             checks.warn_of_far_features(extent)
         self._check_combinations()
@@ -802,6 +816,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_, self.history_ = fitted.n_iter, fitted.history
         # What a warm start asks for; a plain tuple, as skops knows it.
         self._asked, self._state = tuple(self._view_options()), fitted.states
+        self._seed = of_plan.seed
         self.committee_: Committee | None = None
         interrupted = fitted.interrupted
         if self.committee:

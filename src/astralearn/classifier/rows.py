@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def make_fold(
     held_out: given rows; None takes the fraction away from the others.
     view: one that networks know already; None: what the training rows ask for.
     """
-    rows = merged(rows)
+    rows = merged(replace(rows, weight=as_counts(rows.weight)))
     if held_out is not None:
         held_out = merged(held_out)
     elif fraction > 0:
@@ -85,7 +86,8 @@ def make_folds(
         return Rows(distinct.X, positive[part.inverted], weight)
 
     def weight_of(numbers: np.ndarray) -> np.ndarray:
-        return np.bincount(place[numbers], rows.weight[numbers], minlength=len(distinct.X))
+        weight = as_counts(rows.weight[numbers])
+        return np.bincount(place[numbers], weight, minlength=len(distinct.X))
 
     folds = []
     for part in parts:
@@ -99,6 +101,25 @@ def make_folds(
         view = view_of(train.take(train.weight > 0), options)
         folds.append(Fold(train, view, held_out, part.costs))
     return folds
+
+
+def as_counts(weight: np.ndarray) -> np.ndarray:
+    """Weights as numbers of rows: see `count_factor`.
+
+    >>> as_counts(np.asarray([0.25, 0.75, 0.0])), as_counts(np.asarray([2.0, 1.0, 0.0]))
+    (array([0.5, 1.5, 0. ]), array([2., 1., 0.]))
+    """
+    factor = count_factor(int(np.count_nonzero(weight)), float(weight.sum()))
+    return weight if factor == 1.0 else weight * factor
+
+
+def count_factor(n_rows: int, total: float) -> float:
+    """What makes weights numbers of rows, of n_rows rows with weight, `total` together.
+
+    A weight is a number of repetitions. Weights that add up to less than there are rows cannot
+    be: they are shares, of which only the ratios matter, and are scaled to a mean of 1.
+    """
+    return n_rows / total if 0.0 < total < n_rows else 1.0
 
 
 def chosen_to_hold_out(rows: Rows, fraction: float, seed: int) -> np.ndarray:

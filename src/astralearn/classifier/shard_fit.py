@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from astralearn.classifier.checks import LabelSums
 from astralearn.classifier.left_whole import left_whole
-from astralearn.classifier.rows import MERGED_UP_TO, view_of
+from astralearn.classifier.rows import MERGED_UP_TO, count_factor, view_of
 from astralearn.classifier.shards import (
     Described,
     Piece,
@@ -48,17 +49,20 @@ def fit_pieces(
         shards = _settled(model, pieces, described, sums, earlier is not None)
         if earlier is not None:
             model._check_warm_start(len(earlier))
-        seed = model._draw_seed()
+        seed = model._draw_seed() if earlier is None else model._seed
         if validation is not None or model.validation_fraction > 0:
             raise ValueError(
                 f"of more than {MERGED_UP_TO} rows in many places, a committee holds none out: "
                 "set validation_fraction=0 and leave out validation, or committee=False"
             )
         view = view_of(shards, model._view_options()) if earlier is None else model._view()
-        fold = Fold(shards.pool(seed), view, costs=model._costs(sums))
+        pool = shards.pool(seed)
+        factor = count_factor(int(sums.rows.sum()), float(sums.weight.sum()))
+        pool = replace(pool, weight=pool.weight * factor)
+        fold = Fold(pool, view, costs=model._costs(sums))
         prior = sums.of_label(model.minority_class_) / float(sums.weight.sum())
         was_interrupted, seen = model._fit_fold(fold, seed, earlier, prior)
-    model._warn_of_the_end(was_interrupted, seen)
+    model._warn_of_the_end(was_interrupted, model._missed(seen))
 
 
 def _settled(
