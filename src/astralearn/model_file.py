@@ -20,8 +20,10 @@ import math
 import os
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -76,16 +78,26 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "arrays": [hashlib.sha256(data).hexdigest() for data in arrays],
         "model": tree,
     }
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        described = json.dumps(manifest, allow_nan=False).encode()
+        archive.comment = hashlib.sha256(described).hexdigest().encode()
+        archive.writestr(MANIFEST, described)
+        for number, data in enumerate(arrays):
+            archive.writestr(_member(number), data)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Yield a file to write, which takes the place of `path` when it is whole."""
     path = Path(path)
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
+        # mkstemp's files are the owner's alone; a model is as readable as any new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.fchmod(handle, 0o666 & ~umask)
         with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                described = json.dumps(manifest, allow_nan=False).encode()
-                archive.comment = hashlib.sha256(described).hexdigest().encode()
-                archive.writestr(MANIFEST, described)
-                for number, data in enumerate(arrays):
-                    archive.writestr(_member(number), data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
