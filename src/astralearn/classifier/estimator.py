@@ -461,6 +461,13 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         save(self, path)
 
+    def to_onnx(self, path: Any) -> None:
+        """Write `predict` and `predict_proba` as ONNX: see `astralearn.onnx.to_onnx`."""
+        from astralearn.onnx import to_onnx
+
+        check_is_fitted(self)
+        to_onnx(self, path)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """How far rows lie beyond the cut: above 0 predicts `classes_[1]`, (rows,).
 

@@ -46,7 +46,10 @@ def column_kinds(encoder: TableEncoder) -> dict[str, type]:
 
 
 def encoded(encoder: TableEncoder, columns: dict[str, Value]) -> Value:
-    """`TableEncoder.transform`, (rows, encoded columns). columns: (rows, 1) each, by name."""
+    """`TableEncoder.transform`, (rows, encoded columns).
+
+    columns: (rows, 1) each, by name.
+    """
     check_expressible(encoder)
     blocks = _numbers(encoder, columns)
     words = [name for name, kind in encoder.kinds_.items() if kind == WORD]
@@ -102,7 +105,7 @@ def part_of(seconds: Value, part: str) -> Value:
 
 
 def _month(days: Value) -> Value:
-    """The month of a day since 1970, by counting from the first of March of the year 0.
+    """The month of a day since 1970, counted from the first of March of year 0.
 
     Years then end with the leap day, and months have 153 days in every five.
     """
@@ -120,7 +123,7 @@ def _modulo(x: Value, n: float) -> Value:
 
 
 def _row_of_word(words: Value, known: list[str]) -> Value:
-    """The place of each row's word among the known ones, (rows,); of an unseen one the last."""
+    """The place of each row's word among the known, (rows,); the last if unseen."""
     nodes: Nodes = words.nodes
     place = nodes.add(
         "LabelEncoder",

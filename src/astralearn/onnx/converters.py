@@ -1,6 +1,6 @@
 """Converters for skl2onnx, by which pipelines with these classifiers become ONNX.
 
-from astralearn.onnx.converters import register
+from astralearn.onnx import register
 register()
 skl2onnx.to_onnx(make_pipeline(StandardScaler(), model), X, options={"zipmap": False})
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from astralearn.onnx import input_kinds, labels_of, outputs
+from astralearn.onnx.graph import input_kinds, labels_of, outputs
 from astralearn.onnx.nodes import ML_DOMAIN, ML_OPSET, OPSET, Nodes, Value
 
 

@@ -84,7 +84,7 @@ def features(view: View, X: Value) -> Value:
 
 
 def inputs(view: View, X: Value) -> Value:
-    """`View.inputs`, with a row's inputs along the second axis: (rows, inputs)."""
+    """`View.inputs`, (rows, inputs): a row's inputs along the second axis."""
     u = clip(scaled(view, X), view.limit)
     if view.root is None:
         return u
@@ -109,7 +109,10 @@ def network_scores(networks: Networks, X: Value) -> Value:
 
 
 def warp(x: Value, b: np.ndarray) -> Value:
-    """`core.rebalanced_logit`: ln(e^s − 1) less its value at x = 0, s = ln(1 + b e^bx)/b."""
+    """`core.rebalanced_logit`.
+
+    ln(e^s − 1) less its value at x = 0, s = ln(1 + b e^bx)/b.
+    """
     at = x * b + np.log(b)
     at_zero = np.log(np.expm1(np.log1p(b) / b))
     is_shallow = at > DEEP

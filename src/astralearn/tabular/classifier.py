@@ -225,6 +225,13 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
 
         save(self, path)
 
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write columns and classifier as ONNX: see `astralearn.onnx.to_onnx`."""
+        from astralearn.onnx import to_onnx
+
+        check_is_fitted(self)
+        to_onnx(self, path)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

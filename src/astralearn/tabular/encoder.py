@@ -13,15 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from astralearn.tabular.columns import (
-    DATE,
-    NUMBER,
-    WORD,
-    as_frame,
-    kind_of,
-    listed,
-    values_of,
-)
+from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, kind_of, listed, values_of
 from astralearn.tabular.dates import SINCE_PREVIOUS, days_since_previous, part_of, parts_of
 
 MOST_CATEGORIES = 20  # of one column; rarer ones share one column
