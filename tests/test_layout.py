@@ -39,6 +39,7 @@ WITHOUT_MODULE = {
     "imports.py": "the whole library in a fresh interpreter",
     "public_api.py": "the whole library's names",
     "snippets.py": "code in README and docs",
+    "reliability.py": "what docs/reliability.md promises, and what no file tells",
     "boosting/study_page.py": "the page that benchmarks/boosting_study.py writes",
     "keras/fit.py": "training from end to end, with optimizer and callbacks",
     "keras/saving.py": "models as a whole",

@@ -114,7 +114,10 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
 
 
 def count_factor(n_rows: int, total: float) -> float:
-    """What makes weights numbers of rows, of n_rows rows with weight, `total` together.
+    """The factor that makes weights numbers of rows.
+
+    n_rows: the rows with weight.
+    total: the sum of their weights.
 
     A weight is a number of repetitions. Weights that add up to less than there are rows cannot
     be: they are shares, of which only the ratios matter, and are scaled to a mean of 1.
