@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progre
 # One thread for each of several workers: threads that wait for a core in turns take longer.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-fast test-long lint types bench figures clean
+.PHONY: demo test test-fast test-long lint types bench figures attack clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/quickstart.py
@@ -34,6 +34,9 @@ bench: .venv/.dev
 
 figures: .venv/.dev
 	$(BIN)/python docs/figures.py
+
+attack: .venv/.dev
+	$(BIN)/python attack/run.py
 
 clean:
 	rm -rf .venv

@@ -1,0 +1,249 @@
+"""Attack the library, and tell what was tried and what held.
+
+    make attack                          # an hour
+    python attack/run.py --minutes 5
+
+Each area has a share of the time: Ctrl-C in the first three seconds of a fit, `kill -9` while a
+model is written, damaged model files, damaged tables, and memory over fits of new shapes. Prints
+one table and writes benchmarks/results/attack.csv. What is tried is drawn anew with each --seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "attack.csv"
+
+
+class Trial(NamedTuple):
+    """One attempt: what was done, and what went wrong, "" where it held."""
+
+    what: str
+    wrong: str
+
+
+FIT = """
+import sys, warnings
+import numpy as np
+from astralearn import ASTraClassifier
+warnings.simplefilter("ignore")
+y = np.arange(300) < 8
+X = np.random.default_rng(0).normal(size=(300, 4)) + 3 * y[:, None]
+print("ready", flush=True)
+try:
+    ASTraClassifier(epochs=10_000_000, n_estimators=2, committee=False).fit(X, y)
+except KeyboardInterrupt:
+    pass
+model = ASTraClassifier(epochs=20, n_estimators=2, committee=False, random_state=0).fit(X, y)
+print("then", model.n_iter_, flush=True)
+"""
+
+
+def signals(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
+    """Ctrl-C in the first three seconds of a first fit: it ends, and the next one works."""
+    while True:
+        process = subprocess.Popen(
+            [sys.executable, "-c", FIT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 3))
+        process.send_signal(signal.SIGINT)
+        try:
+            out, error = process.communicate(timeout=120)
+            held = process.returncode == 0 and out == "then 20\n"
+            yield Trial("Ctrl-C in the first fit", "" if held else f"{out} {error[-200:]}")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            yield Trial("Ctrl-C in the first fit", "not heard within 120 s")
+
+
+SAVE = """
+import sys
+import astralearn
+model = astralearn.load(sys.argv[1])
+print("ready", flush=True)
+while True:
+    model.save(sys.argv[2])
+"""
+
+
+def a_model(folder: Path) -> Path:
+    """A small fitted model in a file."""
+    from astralearn import ASTraClassifier
+
+    path = folder / "model.astra"
+    if not path.exists():
+        y = np.arange(200) < 8
+        X = np.random.default_rng(0).normal(size=(200, 3)) + 3 * y[:, None]
+        ASTraClassifier(epochs=5, n_estimators=2, committee=False).fit(X, y).save(path)
+    return path
+
+
+def kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
+    """`kill -9` while a model is written again and again: the file is whole."""
+    import astralearn
+
+    first, again = a_model(folder), folder / "again.astra"
+    coefficients = astralearn.load(first).coefs_.tobytes()
+    again.write_bytes(first.read_bytes())
+    while True:
+        command = [sys.executable, "-c", SAVE, str(first), str(again)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.2))
+        process.kill()
+        process.communicate()
+        try:
+            same = astralearn.load(again).coefs_.tobytes() == coefficients
+            yield Trial("kill -9 while a model is written", "" if same else "another model")
+        except Exception as error:
+            yield Trial("kill -9 while a model is written", repr(error))
+
+
+def damaged(data: bytes, rng: np.random.Generator) -> tuple[str, bytes]:
+    """The bytes with something wrong, and what."""
+    at = int(rng.integers(len(data)))
+    some = rng.bytes(int(rng.integers(1, 40)))
+    return [
+        (
+            "one byte changed",
+            data[:at] + bytes([data[at] ^ int(rng.integers(1, 256))]) + data[at + 1 :],
+        ),
+        ("cut short", data[:at]),
+        ("bytes put in", data[:at] + some + data[at:]),
+        ("bytes taken out", data[:at] + data[at + len(some) :]),
+        ("random bytes", rng.bytes(len(data))),
+    ][int(rng.integers(5))]
+
+
+def model_files(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
+    """Damaged model files: refused by name, or the very model."""
+    import astralearn
+    from astralearn.model_file import ModelFileError
+
+    whole = a_model(folder)
+    data, expected = whole.read_bytes(), astralearn.load(whole).coefs_.tobytes()
+    path = folder / "damaged.astra"
+    while True:
+        what, content = damaged(data, rng)
+        path.write_bytes(content)
+        wrong = ""
+        try:
+            if astralearn.load(path).coefs_.tobytes() != expected:
+                wrong = "another model was read"
+        except ModelFileError:
+            pass
+        except Exception as error:
+            wrong = repr(error)[:200]
+        yield Trial(f"model file: {what}", wrong)
+
+
+def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
+    """Damaged CSV, ARFF and Parquet files: read, or refused by name."""
+    from astralearn.datasets.errors import DataError
+    from astralearn.datasets.tables import read_table
+
+    frame = pd.DataFrame({"a": np.arange(40) / 3, "b, c": ["x", 'y"z'] * 20, "class": [0, 1] * 20})
+    text = frame.to_csv(index=False)
+    rows = "\n".join(
+        f"{a:.3f},'{'yes' if c else 'no'}'" for a, c in zip(frame["a"], frame["class"], strict=True)
+    )
+    frame.to_parquet(folder / "whole.parquet")
+    contents = {
+        "csv": text.encode(),
+        "arff": f"@relation r\n@attribute a numeric\n@attribute c {{yes,no}}\n@data\n{rows}\n".encode(),
+        "parquet": (folder / "whole.parquet").read_bytes(),
+    }
+    for ending in itertools.cycle(contents):
+        what, content = damaged(contents[ending], rng)
+        path = folder / f"damaged.{ending}"
+        path.write_bytes(content)
+        wrong = ""
+        start = time.monotonic()
+        try:
+            read_table(path)
+        except DataError:
+            pass
+        except Exception as error:
+            wrong = repr(error)[:200]
+        if time.monotonic() - start > 10:
+            wrong = "took more than 10 s"
+        yield Trial(f"{ending}: {what}", wrong)
+
+
+def shapes(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
+    """Fits of ever new shapes: beyond the programs that are kept, memory stays."""
+    import psutil
+
+    from astralearn import ASTraClassifier
+    from astralearn.engine.programs import KEPT
+
+    start = 0
+    for i in itertools.count():
+        n, p = int(rng.integers(100, 2000)), 2 + i
+        y = np.arange(n) < 8
+        X = rng.normal(size=(n, p)) + 2 * y[:, None]
+        ASTraClassifier(epochs=5, n_estimators=2, committee=False).fit(X, y)
+        memory = psutil.Process().memory_info().rss
+        if i == KEPT + 4:
+            start = memory
+        grown = (memory - start) / 1e6 if start else 0.0
+        yield Trial("fit of a new shape", "" if grown < 50 + 2 * i else f"{grown:.0f} MB more")
+
+
+AREAS: dict[str, Callable[[np.random.Generator, Path], Iterator[Trial]]] = {
+    "signals": signals,
+    "kills": kills,
+    "model files": model_files,
+    "tables": tables,
+    "shapes": shapes,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    tried: dict[tuple[str, str], list[str]] = {}
+    for area, attack in AREAS.items():
+        end = time.monotonic() + 60 * asked.minutes / len(AREAS)
+        with tempfile.TemporaryDirectory() as folder:
+            for trial in attack(np.random.default_rng(asked.seed), Path(folder)):
+                tried.setdefault((area, trial.what), []).append(trial.wrong)
+                if time.monotonic() > end:
+                    break
+    rows = []
+    for (area, what), wrong in sorted(tried.items()):
+        failures = [one for one in wrong if one]
+        rows.append(
+            {"area": area, "what": what, "tried": len(wrong), "held": len(wrong) - len(failures)}
+        )
+        print(f"{area:<12} {what:<36} {len(wrong):>7} tried {rows[-1]['held']:>7} held")
+        for failure in sorted(set(failures))[:3]:
+            print(f"    {failure}")
+    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    sys.exit(any(row["held"] < row["tried"] for row in rows))
+
+
+if __name__ == "__main__":
+    main()
