@@ -1,11 +1,24 @@
-"""Gradients by the backend's own means: what the checks in tests/keras share. Import after KERAS_BACKEND is set."""
+"""Gradients by the backend's own means, and marks: what the checks in tests/keras share.
+
+Import after KERAS_BACKEND is set.
+"""
 
 from __future__ import annotations
 
 import keras
 import numpy as np
+import pytest
 
 BACKEND = keras.config.backend()
+
+# What no backend computes otherwise, and further values of a parameter, are checked on the one that
+# compiles nothing. On the others they run with `make test-long`.
+OTHERS_LONG = [] if BACKEND == "torch" else [pytest.mark.long]
+
+
+def once(test):
+    """Mark a test that is long on every backend but PyTorch."""
+    return pytest.mark.long(test) if OTHERS_LONG else test
 
 
 def values(f, *arguments):

@@ -1,4 +1,7 @@
-"""The array libraries that the core must agree on: one table, which a new library joins to inherit every test."""
+"""The array libraries that the core must agree on, in one table.
+
+A new library joins it and inherits every test.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
+import pytest
 import torch
 
 
@@ -20,7 +24,7 @@ class Namespace:
     name: str
     asarray: Callable[[np.ndarray], Any]
     xp: Any = None  # what to pass as xp=; None where it is found from the array
-    # d(sum of f)/d(argument), for each argument, by the library's own autodiff; None where it has none.
+    # d(sum of f)/d(argument), for each argument, by the library's own autodiff, if it has one.
     gradients: Callable[[Callable[..., Any], tuple[Any, ...]], tuple[Any, ...]] | None = None
     flushes_subnormals: bool = False
 
@@ -59,4 +63,10 @@ NAMESPACES = [
         flushes_subnormals=True,
     ),
     Namespace("array_api_strict", array_api_strict.asarray),
+]
+
+# keras.ops computes with JAX here: where a grid is large, JAX alone stands for both.
+KERAS_LONG = [
+    pytest.param(space, marks=pytest.mark.long) if space.name == "keras.ops" else space
+    for space in NAMESPACES
 ]

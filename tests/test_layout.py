@@ -135,6 +135,7 @@ def test_leaves_import_nothing_of_other_rooms(leaf):
     assert imported(leaf.replace(".", "/") + ".py") <= {"__version__"}
 
 
+@pytest.mark.slow
 def test_studies_take_estimators_as_arguments():
     """What reads data, studies and reports imports no engine and no adapter."""
     code = """

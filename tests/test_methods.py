@@ -48,6 +48,7 @@ def test_the_papers_ladder_validates_on_the_rows_it_is_given(protocol):
         assert method.estimator.validation_fraction == 0.0
 
 
+@pytest.mark.slow
 def test_everything_that_is_offered_is_a_classifier():
     pytest.importorskip("imblearn")
     for library in ("lightgbm", "xgboost", "catboost", "pyod"):

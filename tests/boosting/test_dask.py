@@ -156,6 +156,7 @@ def test_without_adding_up_the_models_differ(data):
 
 
 @pytest.mark.parametrize("absent", ["xgboost", "dask", "distributed"])
+@pytest.mark.slow
 def test_without_what_it_needs_the_extras_are_named(absent):
     code = f"import sys; sys.modules[{absent!r}] = None; import astralearn.boosting.dask"
     said = subprocess.run(

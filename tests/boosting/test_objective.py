@@ -31,6 +31,7 @@ def plain_loss(objective, y, w):
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tau", [0.25, 0.03, 0.5])
+@pytest.mark.slow
 def test_gradient_equals_autodiff(make, weighted, tau):
     y, x, w = rows()
     w = w if weighted else np.ones_like(w)
@@ -47,6 +48,7 @@ def test_gradient_equals_autodiff(make, weighted, tau):
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shared", [0.0, 0.25, 1.0])
+@pytest.mark.slow
 def test_curvature_row_by_row(make, weighted, shared):
     """From the definition, with g′ by autodiff: (1 − s)c + s w C/W, c = |gradient| σ(−m)g′."""
     y, x, w = rows(seed=13)
@@ -66,6 +68,7 @@ def test_curvature_row_by_row(make, weighted, shared):
 
 
 @ALL
+@pytest.mark.slow
 def test_the_slope_takes_one_gradient_step(make):
     y, x, w = rows(seed=1)
     objective = make(tau_init=0.2, slope_rate_min=0.3)

@@ -50,6 +50,7 @@ def test_threads_and_blocks_change_nothing():
 
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.slow
 def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch):
     """From COMPILED_ROWS float32 rows on; 150,000 rows fill whole stripes and part of another."""
     monkeypatch.setattr("astralearn.boosting.sweep.COMPILED_ROWS", 1000)

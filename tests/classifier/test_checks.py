@@ -36,6 +36,7 @@ def test_weights_that_float32_loses_are_refused(weight):
 @pytest.mark.filterwarnings("ignore:.* are not recognised")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weight", [2.0**-49, 2.0**40])
+@pytest.mark.slow
 def test_weights_within_the_limits_are_relative(loss, weight):
     X, y = rare()
     one, other = (

@@ -210,6 +210,7 @@ def test_float32_rows_are_answered_in_float64(make, few_trees):
     np.testing.assert_allclose(found, model.predict_proba(X.astype(np.float64)), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_fit_many_is_many_fits():
     X, y = rare(300, 12)
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
@@ -261,6 +262,7 @@ def test_fit_many_takes_masks_and_finds_each_splits_own_minority():
 
 
 @pytest.mark.parametrize("loss", ["bce", "gmn"])
+@pytest.mark.slow
 def test_fit_many_with_costs_where_the_minority_is_not_the_same_in_each_split(loss):
     X, y = rare(300, 40)
     usual = [
@@ -331,6 +333,7 @@ def test_paper_settings():
 @pytest.mark.parametrize(
     ("loss", "activation"), [("bce", "astra"), ("gmn", "astra"), ("bce", "sigmoid")]
 )
+@pytest.mark.slow
 def test_lbfgs_reaches_adams_loss_here_in_a_hundredth_of_the_steps(loss, activation):
     X, y = rare(1500, 8, seed=3)
     X[y == 1] -= 1.2  # so that the classes overlap
@@ -374,6 +377,7 @@ def test_state_is_plain(dump, fitted):
         )
 
 
+@pytest.mark.slow
 def test_skops_round_trip(fitted):
     skops = pytest.importorskip("skops.io")
     model, X, _ = fitted
@@ -838,6 +842,7 @@ def test_predictions_have_the_kind_of_the_labels():
 
 
 @pytest.mark.parametrize(("n", "features"), [(3000, 200), (40_000, 10), (30_000, 60)])
+@pytest.mark.slow
 def test_the_library_of_linear_algebra_may_have_any_number_of_threads(n, features):
     rng = np.random.default_rng(0)
     y = np.arange(n) < 60

@@ -36,6 +36,7 @@ def test_warm_start_goes_on():
     assert model.coefs_.tobytes() == through.coefs_.tobytes()
 
 
+@pytest.mark.slow
 def test_the_slope_stays_below_a_power_of_the_classes_ratio_whatever_mistakes_cost():
     X, y = rare(positives=80, seed=1)
     for options in (

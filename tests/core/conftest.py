@@ -1,3 +1,4 @@
+import jax
 import numpy as np
 import pytest
 
@@ -9,3 +10,10 @@ def sample(request):
     """Logits, slopes, and what mpmath makes of them."""
     x, b = points(1500, request.param)
     return x, b, [exact(float(a), float(c)) for a, c in zip(x, b, strict=True)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_is_given_back():
+    """JAX keeps every program that it compiled, here a gigabyte of them."""
+    yield
+    jax.clear_caches()

@@ -40,6 +40,7 @@ SLOPES = [1.0, 1.0000001, 1.5, 2.0, 7.396, 87.0, 1e3, 1e6]
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.slow
 def test_against_mpmath(space, name, sample):
     x, b, truth = sample
     with space.double():
@@ -93,6 +94,7 @@ def test_sign_and_finiteness_hold_for_any_x(b, x, single):
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.slow
 def test_extremes_are_finite_in_value_and_autodiff(space, dtype):
     with np.errstate(all="ignore"):
         x, b = (a.ravel() for a in np.meshgrid(np.asarray(EDGES, dtype), np.asarray(SLOPES, dtype)))
@@ -117,6 +119,7 @@ def test_extremes_are_finite_in_value_and_autodiff(space, dtype):
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.slow
 def test_the_largest_floats(space, dtype):
     largest = np.finfo(dtype).max
     x, b = (
@@ -270,6 +273,7 @@ def test_arrays_of_two_libraries_are_refused_in_words():
 @pytest.mark.filterwarnings(
     "ignore:Dynamo detected a call to a `functools.lru_cache`"
 )  # array-api-compat finding the namespace
+@pytest.mark.slow
 def test_traced_values_are_left_alone():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     bad = 0.5
@@ -291,6 +295,7 @@ def test_masks_and_complex_numbers_are_refused_not_lost():
             curve.rebalanced_logit(array, 2.0)
 
 
+@pytest.mark.slow
 def test_differentiated_twice_it_is_finite_far_below_zero():
     """Odds stop where float32 still holds their third power."""
     x = jnp.linspace(-40.0, -5.0, 141, dtype=jnp.float32) / 7.396

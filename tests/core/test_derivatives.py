@@ -43,6 +43,7 @@ def test_in_b_against_mpmath(space, sample):
 
 
 @pytest.mark.parametrize("space", [s for s in NAMESPACES if s.gradients], ids=lambda s: s.name)
+@pytest.mark.slow
 def test_against_autodiff_of_the_plain_formula(space):
     x, b = points(500, np.float64, seed=2)
     x = np.concatenate([x, [0.0, 0.0]])
@@ -88,6 +89,7 @@ def test_extremes_are_finite(space, dtype):
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.slow
 def test_the_largest_floats_are_at_the_limits(space, dtype):
     """NumPy's warnings are errors here: b·x must not overflow."""
     largest = np.finfo(dtype).max

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import astralearn
 from astralearn.core import LOSSES, SoftConfusion
 from astralearn.core.class_means import Means
-from namespaces import NAMESPACES
+from namespaces import KERAS_LONG, NAMESPACES
 from oracles import brute_factors, brute_gradient, brute_loss
 
 NAMES = list(LOSSES)
@@ -29,10 +29,11 @@ def test_the_table_names_every_loss():
     assert NAMES == ["bce", "gmn", "f1", "mcc", "balanced_accuracy", "root_gmn"]
 
 
-@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weighted):
     g, y, w = (a.astype(dtype) for a in data())
     weight = w if weighted else np.ones_like(w)
@@ -52,6 +53,7 @@ def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weight
 
 @pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_gradient_against_autodiff(space, name):
     g, y, w = data(seed=1)
     with space.double():
@@ -88,10 +90,11 @@ def _scaled_gmn_gradient(g, y):
         ]
 
 
-@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [0.0, 200.0, 1e4, 1e30])
+@pytest.mark.slow
 def test_extreme_logits_are_finite(space, name, dtype, scale):
     g = np.asarray([-scale, scale, -scale, scale, -scale], dtype)
     for labels in ([0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 1]):
@@ -110,12 +113,13 @@ def test_extreme_logits_are_finite(space, name, dtype, scale):
                 assert np.isfinite(space.numpy(auto)).all()
 
 
-@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
+@pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("dtype", "far"),
     [(np.float32, (200.0, 102.0, 95.0, 87.0, 60.0)), (np.float64, (800.0, 740.0, 720.0, 500.0))],
 )
+@pytest.mark.slow
 def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype, far):
     """Counts of the other class are then below the smallest normal number, where reciprocals overflow."""
     for one, other in itertools.product(far, repeat=2):
@@ -142,6 +146,7 @@ def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype,
 @pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e25])
+@pytest.mark.slow
 def test_weights_whose_square_float32_loses(space, name, scale):
     """Every loss is a ratio of weights: their scale does not count, in autodiff and in compiled closed forms either."""
     g, y, w = (a.astype(np.float32) for a in data(12, seed=7))
@@ -162,6 +167,7 @@ def test_weights_whose_square_float32_loses(space, name, scale):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [1e-20, 1e34])
 @pytest.mark.parametrize("label", [0.0, 1.0])
+@pytest.mark.slow
 def test_such_weights_in_a_batch_of_one_class(space, name, scale, label):
     g = np.asarray([-1.0, 0.5, 2.0], np.float32)
     with space.double():
@@ -265,6 +271,7 @@ def test_bad_labels_are_refused_by_value_and_gradient(name):
 
 @pytest.mark.parametrize("space", [s for s in NAMESPACES if s.xp is None], ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.slow
 def test_the_block_of_the_readme(space, dtype):
     """A slope made of a number serves arrays of every library, in their dtype."""
     x, y, _ = data()

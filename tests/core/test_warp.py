@@ -90,6 +90,7 @@ def exact_pulls(dtype, *, positive):
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("kind", ["negatives", "steep negatives", "positives"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.slow
 def test_pulls_against_mpmath(space, kind, dtype):
     """Off by less than 1e-5 in float32, up to b = 1e6.
 

@@ -14,6 +14,7 @@ PAIRS = 40_000
 
 
 @pytest.mark.parametrize("name", TASKS)
+@pytest.mark.slow
 def test_best_auc_agrees_with_monte_carlo(name: str) -> None:
     """AUC is how often a fresh positive beats a fresh negative."""
     task = TASKS[name]

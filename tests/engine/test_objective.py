@@ -66,6 +66,7 @@ ROWS = {  # features and weights of many rows, and how far their sums may be off
 @pytest.mark.parametrize("thorough", [False, True])
 @pytest.mark.parametrize("n_networks", [1, 3])
 @pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.slow
 def test_sums_over_a_whole_chunk_keep_their_digits(kind, n_networks, thorough):
     architecture, n = Architecture(3, (2,)), CHUNK_ROWS
     rng = np.random.default_rng(0)

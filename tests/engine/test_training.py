@@ -79,6 +79,7 @@ def close(a, b, rtol):
         ),
     ],
 )
+@pytest.mark.slow
 def test_agrees_with_pytorch_after_200_epochs(loss, activation, dtype):
     tolerance = 1e-9 if dtype == np.float64 else 1e-4
     s, astra = stack(2, dtype), activation == "astra"
@@ -103,6 +104,7 @@ def test_any_depth_agrees_with_pytorch(hidden):
 @pytest.mark.parametrize(
     "loss", ["bce", "gmn", "root_gmn", *in_long_runs([("f1",), ("mcc",), ("balanced_accuracy",)])]
 )
+@pytest.mark.slow
 def test_chunks_change_only_rounding(loss):
     s = stack(2, folds=[fold(900, 40)])
     settings = Settings(loss=loss, epochs=60)
@@ -125,6 +127,7 @@ def test_group_size_changes_only_rounding(loss):
     ("loss", "sam", "hidden"),
     [("bce", "off", (3,)), ("gmn", "off", ()), ("gmn", "off", (4, 3)), ("gmn", "positives", (3,))],
 )
+@pytest.mark.slow
 def test_folds_over_the_same_rows_train_as_they_would_apart(loss, sam, hidden):
     whole, rng = rows(300, 20), np.random.default_rng(3)
     folds = []
@@ -176,6 +179,7 @@ def test_rows_without_weight_teach_nothing():
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.slow
 def test_a_class_without_weight_leaves_the_other_to_learn(loss, label):
     r = rows()
     of_one = dataclasses.replace(r, weight=r.weight * (r.positive == label))
@@ -238,6 +242,7 @@ def test_slow_epochs_are_recorded_one_by_one():
 
 
 @pytest.mark.parametrize(("selection", "sign"), [("fnr", 1), ("g_mean", -1), ("mcc", -1)])
+@pytest.mark.slow
 def test_selection_keeps_the_best_epoch_after_the_burn_in(selection, sign):
     s = stack(1, folds=[fold(held_out=rows(seed=5))])
     trained = train(
@@ -255,6 +260,7 @@ def test_selection_keeps_the_best_epoch_after_the_burn_in(selection, sign):
 
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])
 @pytest.mark.parametrize("highest", [(9.0, 2.0), (1.5, np.inf), (1.0, 1.0)])
+@pytest.mark.slow
 def test_each_slope_stays_below_its_limit(solver, highest):
     """Each network of a stack has its own limit, and one of b = 1 is the plain sigmoid."""
     folds = [fold(positives=9), fold(positives=30)]

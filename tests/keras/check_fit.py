@@ -19,7 +19,7 @@ from astralearn.keras import (
     SoftGMean,
     SoftMCC,
 )
-from keras_backend import BACKEND
+from keras_backend import BACKEND, OTHERS_LONG, once
 
 FEATURES, HIDDEN = 4, 3
 # torch.compile takes the better part of a minute.
@@ -125,7 +125,7 @@ def test_slope_rate_follows_the_engines_an_epoch_behind():
     )
 
 
-@pytest.mark.parametrize("how", ["sample_weight", "class_weight"])
+@pytest.mark.parametrize("how", ["sample_weight", pytest.param("class_weight", marks=OTHERS_LONG)])
 def test_a_doubled_weight_in_fit_is_a_duplicated_row(how):
     X, y, _ = data()
     doubled = (
@@ -147,6 +147,7 @@ def test_a_doubled_weight_in_fit_is_a_duplicated_row(how):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
+@once
 def test_batches_without_positives_train_on():
     X, y, _ = data(positives=2)
     model = network()
@@ -218,7 +219,9 @@ def test_compiled_or_not(jit_compile):
     )
 
 
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "policy", ["mixed_float16", pytest.param("mixed_bfloat16", marks=OTHERS_LONG)]
+)
 def test_mixed_precision_stays_finite(policy):
     X, y, w = data()
     keras.config.set_dtype_policy(policy)
@@ -258,9 +261,9 @@ def dtypes(request):
     ("dtypes", "of_layer"),
     [
         (("float64", "float32"), None),
-        (("float32", "float64"), None),
-        (("float32", "float32"), "float64"),
-        (("float64", "float64"), None),
+        pytest.param(("float32", "float64"), None, marks=OTHERS_LONG),
+        pytest.param(("float32", "float32"), "float64", marks=OTHERS_LONG),
+        pytest.param(("float64", "float64"), None, marks=OTHERS_LONG),
     ],
     indirect=["dtypes"],
 )
@@ -277,7 +280,9 @@ def test_slopes_of_another_dtype_than_floatx_are_trained(of_layer):
     assert slope_of(model) != pytest.approx(SLOPE, rel=1e-6)
 
 
-@pytest.mark.parametrize("what", ["labels", "infinite labels", "weights"])
+@pytest.mark.parametrize(
+    "what", ["labels", pytest.param("infinite labels", marks=OTHERS_LONG), "weights"]
+)
 def test_bad_labels_and_weights_raise_or_show_and_leave_the_model_as_it_was(what):
     X, y, w = data()
     bad = {"labels": 2 * y - 1, "infinite labels": np.where(y == 1, np.inf, y)}.get(what, y)
@@ -389,6 +394,7 @@ def test_a_head_without_a_loss_trains_along():
     )
 
 
+@once
 def test_a_constraint_on_the_slope_holds():
     X, y, _ = data()
     model = network()
@@ -398,6 +404,7 @@ def test_a_constraint_on_the_slope_holds():
     assert slope_of(model) <= 3.0
 
 
+@once
 def test_gradients_of_the_slope_accumulate_with_the_others():
     gradient = keras.ops.convert_to_tensor(np.asarray([0.5], "float32"))
     slope = slope_variable()
@@ -412,6 +419,7 @@ def test_gradients_of_the_slope_accumulate_with_the_others():
     np.testing.assert_allclose(values, [3.0, 3.0, 2.8, 2.8, 2.8, 2.6], rtol=1e-6)
 
 
+@once
 def test_schedules_accumulation_averages_and_loss_scaling_pass_through():
     X, y, _ = data()
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
@@ -429,6 +437,7 @@ def test_schedules_accumulation_averages_and_loss_scaling_pass_through():
     assert rate_of(model) == pytest.approx(0.05)
 
 
+@once
 def test_the_scale_of_the_loss_does_not_change_the_step():
     X, y, _ = data()
     start = initialise(Architecture(FEATURES, (HIDDEN,)), np.random.default_rng(7))
@@ -445,6 +454,7 @@ def test_the_scale_of_the_loss_does_not_change_the_step():
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
 
 
+@once
 def test_best_after_burn_in_keeps_the_best_epoch():
     X, y, _ = data()
     seen = []
@@ -472,6 +482,7 @@ def test_best_after_burn_in_keeps_the_best_epoch():
         np.testing.assert_array_equal(found, expected)
 
 
+@once
 def test_keras_own_callbacks_take_the_metrics(tmp_path):
     X, y, _ = data()
     model = network()
@@ -490,6 +501,7 @@ def test_keras_own_callbacks_take_the_metrics(tmp_path):
     assert len(history.history["loss"]) < 9  # nothing gets better by 1
 
 
+@once
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -543,11 +555,13 @@ def test_mistakes_get_a_clear_error(call, error, message):
         call()
 
 
+@once
 def test_a_burn_in_longer_than_training_warns():
     with pytest.warns(UserWarning, match="no epoch after the burn-in of 5"):
         run(adam(), BestAfterBurnIn("loss", 5))
 
 
+@once
 def test_epochs_without_validation_leave_the_rate_alone():
     X, y, _ = data()
     model = network()
@@ -565,6 +579,7 @@ def test_epochs_without_validation_leave_the_rate_alone():
     np.testing.assert_allclose(history["slope_rate"], [0.01, first, first, second], rtol=1e-5)
 
 
+@once
 def test_a_rate_that_nothing_ever_set_warns():
     with pytest.warns(UserWarning, match="no epoch has 'val_e_ratio' in its logs"):
         run(adam(), SlopeRate("val_e_ratio"))

@@ -21,7 +21,7 @@ def batch(n=60, seed=0, scale=3.0):
 
 
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="elsewhere shapes are known before a step runs")
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("jit_compile", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize(
     ("labels", "weights"),
     [

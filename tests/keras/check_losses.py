@@ -188,7 +188,10 @@ def test_per_output_is_one_loss_for_each(name):
     )
 
 
-@every_loss
+@pytest.mark.parametrize(
+    "name",
+    ["gmn", *(pytest.param(name, marks=pytest.mark.long) for name in CLASSES if name != "gmn")],
+)
 def test_many_rows_keep_their_digits(name):
     rng = np.random.default_rng(0)
     g, y = (

@@ -21,6 +21,7 @@ def raises() -> None:
     raise LookupError("nothing\nthere")
 
 
+@pytest.mark.slow
 def test_calls_share_a_child_until_one_hangs_or_crashes() -> None:
     first = in_child(own_process, seconds=60)
     assert first != os.getpid()

@@ -100,6 +100,7 @@ def test_scores_are_those_of_the_rows_that_were_not_drawn() -> None:
         ("sevens", r"predict must give the classes 0 and 1; found \[7\]"),
     ],
 )
+@pytest.mark.slow
 def test_failures_score_zero_and_say_why(fails: str, message: str) -> None:
     (record,) = records(Scores(fails), limit=2.0)
     with pytest.raises(ValueError, match=message):

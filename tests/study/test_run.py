@@ -92,6 +92,7 @@ def test_a_finished_study_runs_nothing(tmp_path):
     assert len(read_sessions(tmp_path / "s.sqlite")) == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_continues(tmp_path):
     def stop(progress):
         if progress.done >= 12:

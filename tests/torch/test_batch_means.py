@@ -6,6 +6,7 @@ from torch_losses import MODULES, batch, every_loss, value_and_gradient
 
 
 @every_loss
+@pytest.mark.slow
 def test_blocks_change_nothing(name, monkeypatch):
     g, y, w = batch(10_005)
     expected = value_and_gradient(MODULES[name](), g, y, w)

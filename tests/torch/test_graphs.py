@@ -77,6 +77,7 @@ def test_compile_has_no_graph_breaks_no_warnings_and_equals_eager(loss):
         *(long(each) for each in (BCELoss, RootGMNLoss, F1Loss, BalancedAccuracyLoss)),
     ],
 )
+@pytest.mark.slow
 def test_the_lowest_logit_of_all_is_finite_compiled_too(loss):
     """What masks are filled with."""
     loss = loss()
@@ -213,6 +214,7 @@ def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
 
 
 @pytest.mark.parametrize("loss", [long(BCELoss), GMNLoss])
+@pytest.mark.slow
 def test_onnx_of_a_model_with_its_loss(loss, tmp_path):
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
@@ -251,6 +253,7 @@ def test_the_older_ways_out_need_no_no_grad(way, tmp_path):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.slow
 def test_a_compiled_backward_pass_after_an_eager_forward_pass(loss):
     layer, loss = ASTra(), loss()
     x, y = torch.linspace(-3, 3, 100, requires_grad=True), (torch.arange(100) % 7 == 0).float()

@@ -37,6 +37,7 @@ def test_value_against_the_textbook(name, weighted):
 @pytest.mark.parametrize(
     "options", [{}, {"per_output": True, "reduction": "none"}, {"per_output": True}], ids=str
 )
+@pytest.mark.slow
 def test_gradcheck_and_gradgradcheck(name, options):
     g, y, w = batch(12, outputs=2)
     g.requires_grad_()

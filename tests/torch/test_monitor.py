@@ -90,6 +90,7 @@ assert float(monitor.counts.sum()) == 0
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_tensorboard_in_one_line(tmp_path):
     pytest.importorskip("tensorboard")
     from torch.utils.tensorboard import SummaryWriter
