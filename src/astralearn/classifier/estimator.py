@@ -64,125 +64,113 @@ LARGEST = float(np.finfo(np.float32).max)  # What networks train in.
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
     """A classifier for a handful of positives: a committee, and a cut for your aim.
 
-    Small networks under ASTra, a learnable asymmetric sigmoid, extremely randomised trees and
-    neighbour distances each judge rows that they did not train on. Their scores become one order
-    of the rows, and what they say of left-out positives becomes a cut for your `decision`, with
-    `expectations_` of what it finds.
+    Small networks under ASTra, extremely randomised trees and neighbour distances each judge rows
+    that they did not train on. Their scores become one order of the rows. What they say of left-out
+    positives becomes a cut for your `decision`, and `expectations_` of what it finds.
 
-    The rarer class is the positive one, whatever the labels are; `minority_class_` says which. Rows
-    count, whatever they weigh, if it is not 0; of two classes with equal counts it is the one that
-    sorts last.
-
-    `committee=False` trains networks alone. `ASTraClassifier.paper()` has the settings of the
-    paper: one narrow network without L2, Adam at 0.001 for 10,000 epochs, the epoch chosen by the
-    soft false negative rate on validation rows.
+    The rarer class is the positive one, whatever the labels are; of two equally frequent classes
+    it is the one that sorts last. Weights are repetitions, and do not change which is rarer.
 
     Parameters
     ----------
+    decision : str or dict, default="g_mean"
+        What the cut is for; `decide` changes it without a new fit.
+        "g_mean": few positives missed. "mcc", "f1": few false alarms as well.
+        {"cost": {label: cost}}: the least expected cost of mistakes on rows of each label.
+        {"alerts": 0.01}: at most this share of rows flagged.
+        {"recall": 0.9}, {"precision": 0.5}: at least so much expected.
+    probability : {"balanced", "risk"}, default="balanced"
+        What `predict_proba` gives: a value that is ½ at the cut, or `predict_risk`'s, which tools
+        for thresholds and costs ask for. `predict` is the same with both.
+    class_weight : dict or "balanced", optional
+        {label: cost of a mistake} weighs the two rates of `decision="g_mean"` and of the loss.
+        "balanced" changes nothing there; with `loss="bce"` both multiply sample weights.
+    n_jobs : int, optional
+        Threads. None: all cores, one in a worker process. The result does not depend on it.
+    random_state : int, RandomState or None
+        Seeds networks, trees, and which rows are left out.
+    verbose : int, default=0
+        1 shows a progress bar.
+    warm_start : bool, default=False
+        Train the last fit's networks `epochs` further, with its positive class and its scaling.
+
+    Other Parameters
+    ----------------
+    committee : bool, default=True
+        Whether trees and neighbours join the networks, each of which is trained without a fifth
+        of the rows. False: networks alone, on every row, cut at logit 0, as in the paper.
+    n_estimators : int, default=10
+        Networks; their outputs are averaged.
     loss : {"root_gmn", "gmn", "bce", "f1", "mcc", "balanced_accuracy"}
-        What training lowers: one minus the soft G-Mean (Eq. 9), cross-entropy, another soft score,
-        or "root_gmn", which lies between the soft G-Mean and cross-entropy with balanced classes
-        (`astralearn.root_gmn_loss`).
+        What training lowers: one minus a soft score (GMN: Eq. 9), cross-entropy, or "root_gmn",
+        which lies between GMN and balanced cross-entropy.
     activation : {"astra", "sigmoid"}
         The output: ASTra with a learned slope (Eq. 4), or the plain sigmoid.
-    hidden_layer_sizes : int or tuple of int, optional
-        Units of each hidden layer (Leaky ReLU 0.3); () is a linear model. None: one layer of
-        ceil((n + 1)/2), as in the paper, n the number of inputs: the features and, where it is one,
-        the distance.
+    hidden_layer_sizes : int or tuple of int, default=16
+        Units of each layer; () is a linear model. None, as in the paper: one layer of
+        ceil((n + 1)/2), n the number of inputs.
     solver : {"adam", "lbfgs"}
-        Adam with the slope at its own rate, as in the paper; or L-BFGS, which ends after some tens
-        of iterations, where the classes can be told apart at a lower training loss than 10,000
-        steps of Adam, elsewhere at a somewhat higher one. It has no selection, no sharpness-aware
-        steps and no costs.
-    epochs : int
-        Steps of full-batch Adam, or iterations of L-BFGS at most.
-    learning_rate : float
-        Of the weights. The slope has its own, between `slope_rate_min` and `slope_rate_max`
-        (Eq. 10).
-    tau_init : float in [1e-5, 0.5]
-        Where the threshold starts, unless `slope_limit` keeps it higher. 0.5 is the plain sigmoid
-        and stays so.
+        Full-batch Adam, or L-BFGS, which has no selection, no `sam_radius` and no dict of class
+        weights.
+    epochs : int, default=250
+        Steps of Adam, or iterations of L-BFGS at most.
+    learning_rate : float, default=0.02
+        Of the weights.
     slope_rate_min, slope_rate_max : float
-        Bounds of the slope's learning rate.
+        Bounds of the slope's own learning rate (Eq. 10).
+    tau_init : float in [1e-5, 0.5], default=0.25
+        Where the threshold starts. 0.5 is the plain sigmoid, and stays.
     slope_limit : float in [0, 1], optional
-        The slope b starts at most at, and never exceeds, (n₀/n₁)^slope_limit (or 1 where that is
-        less), n₀ and n₁ the numbers of rows of the majority and the minority by sample weight,
-        whatever their class weights. A slope is an allowance for the rarer class; where neither is
-        rare, b = 1, the plain sigmoid. None, as in the paper: no limit.
-    validation_fraction : float in [0, 1)
-        Part of the distinct rows held out, stratified, to monitor and select on. 0 trains on every
-        row.
-    selection : {"last", "fnr", "g_mean", "mcc"}
-        Which epoch's networks to keep: the last, or the one with the best soft score on the
-        validation rows.
-    burn_in : int, optional
-        Epochs before selection begins; an untrained network has a misleadingly good soft FNR. None:
-        a tenth of `epochs`.
-    alpha : float
-        L2: alpha/(2n)·Σw² is added to the loss, n the (weighted) number of rows; biases are free.
-    sam_radius : float
-        Radius of sharpness-aware minimisation; 0 is off.
+        The slope stays at most (negatives per positive)^slope_limit. None, as in the paper: free.
+    alpha : float, default=2
+        L2: alpha/(2n)·Σw² is added to the loss, n the weighted number of rows.
+    sam_radius : float, default=0
+        Radius of sharpness-aware minimisation.
     sam_on : {"positives", "all"}
         Whose loss the weights are perturbed to raise.
-    standardize : bool
+    validation_fraction : float in [0, 1), default=0
+        Share of the distinct rows held out, stratified, to monitor and select on.
+    selection : {"last", "fnr", "g_mean", "mcc"}
+        The epoch to keep: the last, or the best by a soft score on validation rows.
+    burn_in : int, optional
+        Epochs before selection begins. None: a tenth of `epochs`.
+    standardize : bool, default=True
         Scale features to mean 0 and variance 1 on the training rows.
-    clip : float, optional
-        Where features are scaled, those beyond ±clip are taken there: no row of the majority is
-        called rare because one of its features lies where training saw nothing. None, as in the
-        paper: no limit.
-    distance : bool
-        Give the networks one more input: the Mahalanobis distance of a row from the majority class.
-        Rare rows often lie outside, in directions that a handful of them does not show. Left out
-        with more than 1,000 features.
-    n_estimators : int
-        Networks to train; their outputs are averaged.
-    committee : bool
-        Whether trees and neighbours join the networks. Each network is then trained without a
-        fifth of the rows, and of a large majority with a share of it. False: every network on
-        every row, cut at logit 0, as in the paper.
-    decision : str or dict
-        What the cut is for. "g_mean": few positives missed; "mcc" or "f1": few false alarms as
-        well; {"cost": {label: cost}}: the least expected cost, where a mistake on a row of a label
-        costs so much; {"alerts": 0.01}: at most this share of rows flagged; {"recall": 0.9} or
-        {"precision": 0.5}: at least so much expected. `decide` changes it without a new fit.
-    probability : {"balanced", "risk"}
-        What `predict_proba` gives: a value that is ½ at the decision, or `predict_risk`'s, which
-        tools for thresholds and costs ask for. `predict` decides alike with both.
-    class_weight : dict or "balanced", optional
-        With `loss="bce"`, multiplies the sample weights. The other losses are made of rates, in
-        which such weights cancel: there a dict {label: cost of a mistake} weighs the rates (GMN
-        becomes 1 − TPRᵃ TNR¹⁻ᵃ, a the minority's share of the two costs, ½ without any), and
-        "balanced" changes nothing, for they are balanced. A dict weighs the rates of
-        `decision="g_mean"` in the same way.
-    n_jobs : int, optional
-        Threads. None: all cores (one in a worker process). The result does not depend on it. A
-        process forked after a fit can predict, but `fit` refuses there, where JAX would wait for
-        ever: spawn processes, as joblib does.
-    random_state : int, RandomState or None
-        Seeds the initial weights, the trees, and what is held out.
-    verbose : int
-        1 shows a progress bar.
-    warm_start : bool
-        Go on from the last fit, `epochs` more, instead of starting anew; its positive class stays,
-        and so do its scaling and the majority from which distances are taken, whatever the rows are
-        now. `selection` chooses among these epochs.
+    clip : float, optional, default=5
+        Scaled features are taken to ±clip. None, as in the paper: no limit.
+    distance : bool, default=True
+        Give the networks the Mahalanobis distance from the majority, up to 1,000 features.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
-    minority_class_ : the label treated as positive.
-    slope_, threshold_ : array (n_estimators,): what each network learned.
-    expectations_ : recall, false alarms per 1,000, precision, G-Mean, MCC and F1 to expect on new
-        rows, each with its 90 % interval, at the cut and along all cuts.
-    cut_ : float, where rows begin to be flagged: e^−cut_ is about the false alarm rate.
-    committee_ : the trees, the neighbours, and each member's weight; None without a committee.
-    left_out_ : what members said of rows that they did not see, on which decisions rest.
-    n_iter_ : int, epochs run.
-    history_ : dict of arrays (records,), the mean over the networks at every tenth epoch, or at
-        about 200 of them: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc", "e_ratio", "slope",
-        "threshold", "slope_rate" and, with validation rows, "val_loss" to "val_e_ratio". All scores
-        are soft (Eq. 8).
-    coefs_ : array (n_estimators, n_parameters), the networks' weights.
+    classes_, n_features_in_, feature_names_in_ : array, int, array
+        As everywhere in scikit-learn.
+    minority_class_ : label
+        The positive class.
+    expectations_ : Expectations
+        Recall, false alarms per 1,000, precision, G-Mean, MCC and F1 to expect on new rows, with
+        90 % intervals, at the cut and along all cuts.
+    cut_ : float
+        Where rows begin to be flagged: e^−cut_ is about the false alarm rate.
+    committee_ : Committee or None
+        The trees, the neighbours, and each member's weight.
+    left_out_ : LeftOut
+        What members said of rows that they did not see.
+    slope_, threshold_ : array (n_estimators,)
+        What each network learned.
+    n_iter_ : int
+        Epochs run.
+    history_ : dict of arrays
+        Means over the networks along training: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc",
+        "e_ratio", "slope", "threshold", "slope_rate", and "val_…" with validation rows.
+    coefs_ : array (n_estimators, n_parameters)
+        The networks' weights.
+
+    See Also
+    --------
+    ASTraClassifier.paper : the paper's settings.
+    astralearn.tabular.TabularASTraClassifier : takes words, dates and gaps too.
+    astralearn.load : reads what `save` wrote.
 
     Examples
     --------
