@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from astralearn.classifier import neighbours
-from astralearn.classifier.neighbours import SOFTENING, squared, take_neighbours
+from astralearn.classifier.neighbours import SOFTENING, as_references, squared, take_neighbours
 
 
 def rows(n=60, positives=5, features=3, seed=0):
@@ -98,5 +98,5 @@ def test_squared_distances():
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(n, 40)).astype(np.float32) for n in (9, 11))
     expected = np.sum((a[:, None] - b) ** 2.0, axis=2) + 40 * SOFTENING
-    np.testing.assert_allclose(squared(a, b), expected, rtol=1e-5)
-    np.testing.assert_allclose(np.diag(squared(a, a)), 40 * SOFTENING, rtol=1e-5)
+    np.testing.assert_allclose(squared(a, as_references(b)), expected, rtol=1e-5)
+    np.testing.assert_allclose(np.diag(squared(a, as_references(a))), 40 * SOFTENING, rtol=1e-5)

@@ -17,7 +17,7 @@ from astralearn.core.elementary import TINY
 from astralearn.engine.network import BLOCK
 from astralearn.engine.reproducible import product
 
-REFERENCES = 500  # rows of a class that distances are taken from
+REFERENCES = 1_500  # rows of a class that distances are taken from
 IN_CACHE = 256  # rows whose distances from the references stay in the processor's cache
 SOFTENING = 1e-3  # of each feature's variance, added to squared distances: no two rows are nearer
 
@@ -37,11 +37,10 @@ class Neighbours:
     def score(self, u: np.ndarray) -> np.ndarray:
         """How near rows are to the positives, (rows,). u: (rows, features), float32."""
         scores = np.empty(len(u))
+        classes = as_references(self.majority), as_references(self.positives)
         for start in range(0, len(u), IN_CACHE):
             rows = slice(start, start + IN_CACHE)
-            to_majority, to_positives = (
-                squared(u[rows], of_class) for of_class in (self.majority, self.positives)
-            )
+            to_majority, to_positives = (squared(u[rows], of_class) for of_class in classes)
             scores[rows] = _nearness(to_majority, to_positives, self.weight)
         return scores
 
@@ -74,7 +73,9 @@ def _left_out_scores(
     positives: np.ndarray,
     share: np.ndarray,
 ) -> np.ndarray:
-    to_majority, to_positives = squared(u[rows], u[majority]), squared(u[rows], u[positives])
+    to_majority, to_positives = (
+        squared(u[rows], as_references(u[of_class])) for of_class in (majority, positives)
+    )
     to_majority[rows[:, None] == majority] = np.inf
     others = np.where(rows[:, None] == positives, 0.0, share)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -82,18 +83,22 @@ def _left_out_scores(
         return _nearness(to_majority, to_positives, others)
 
 
-def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Squared distances, (rows of a, rows of b), softened, float32.
+def as_references(b: np.ndarray) -> np.ndarray:
+    """Rows as `squared` asks for them: −2b, ‖b‖² softened, and 1; a column each."""
+    b = b.astype(np.float64)
+    lengths = np.sum(b * b, axis=1) + SOFTENING * b.shape[1]
+    return np.vstack([-2.0 * b.T, lengths, np.ones(len(b))])
 
-    In float64 until then: a difference of large numbers, rounded as the shapes of a and b would
-    have it, would tell a row by those it is asked with.
+
+def squared(a: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Squared distances, (rows of a, references), softened, float32.
+
+    In float64 until then: a difference of large numbers, rounded as the shapes of a and of the
+    references would have it, would tell a row by those it is asked with.
     """
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    least = SOFTENING * a.shape[1]
-    distances = product(a, -2.0 * b.T)
-    distances += np.sum(b * b, axis=1) + least
-    distances += np.sum(a * a, axis=1)[:, None]
-    return np.maximum(distances.astype(np.float32), np.float32(least))
+    a = a.astype(np.float64)
+    distances = product(np.column_stack([a, np.ones(len(a)), np.sum(a * a, axis=1)]), references)
+    return np.maximum(distances, SOFTENING * a.shape[1], out=distances).astype(np.float32)
 
 
 def _nearness(to_majority: np.ndarray, to_positives: np.ndarray, weight: np.ndarray) -> np.ndarray:
