@@ -3,7 +3,7 @@
 Each scores the rows that it learned from without having seen them. Its scores become evidence
 (`evidence`), the unit that all share, and the committee adds
 
-    Σ (1 − 1/M)³ · evidence,
+    Σ (1 − 1/M)⁶ · evidence,
 
 M the mean evidence of the left-out positives, drawn towards what it usually is: a member that
 tells nothing has M = 1 and no say. What the majority's shape tells matters less the more positives
@@ -36,7 +36,7 @@ POOL = 100_000  # rows of a class that the committee looks at
 PARTS = 5  # into which rows are dealt: each network is trained without one of them
 MOST_NEGATIVES = 2_000  # of a network, or this many times its positives:
 NEGATIVES_PER_POSITIVE = 4
-POWER = 3.0
+POWER = 6.0
 FEW_POSITIVES = 5  # up to which the neighbours have their whole say
 TAIL_OF_SUM = 0.05  # A decision rests on it: a steadier tail than the members'.
 LEAST_SHARE = 0.1  # of 1 − 1/M, so that a committee in which nobody knows anything still has a say
@@ -237,7 +237,7 @@ def _evidence(scores: np.ndarray, rows: Rows, tail: float = TAIL) -> Evidence:
 
 
 def _say(evidence: np.ndarray, rows: Rows) -> float:
-    """A member's weight: (1 − 1/M)³."""
+    """A member's weight: (1 − 1/M)⁶."""
     known = np.isfinite(evidence) & rows.positive
     mean = usual_mean(evidence[known], rows.weight[known])
     return float(max(LEAST_SHARE, 1.0 - 1.0 / mean) ** POWER)
