@@ -1,23 +1,25 @@
 """Labels needed to find ten further positives from five: `suggest` beside two usual orders.
 
-On RareBench's open half. Each round the rows that a rule chooses are labelled and the model is
-fitted anew. Rules: `astralearn.tabular.choosing.suggested_rows`, a random order among the top 10 %
-of scores, and uncertainty sampling (nearest to the cut). Where a rule finds fewer than ten within
-MOST_LABELS, that number counts.
+On RareBench's open half, with the default classifier. Each round the rows that a rule chooses are
+labelled and the classifier is fitted anew. Rules: `astralearn.tabular.choosing.suggested_rows`, a
+random order among the top 10 % of scores, and uncertainty sampling (nearest to the cut). Where a
+rule finds fewer than ten within MOST_LABELS, that number counts.
 
-    python benchmarks/suggest.py [--problems letter-h,…] [--out benchmarks/results/suggest.csv]
+    python benchmarks/suggest.py                     # an hour; writes results/suggest.csv
+    python benchmarks/suggest.py --problems letter-h # some problems, and nothing written
 
 Asserts that `suggest` needs at most half of what each of the others needs, by the median of the
-problems' ratios.
+cases' ratios; sums of labels are printed beside it.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import warnings
-from pathlib import Path
 
 import numpy as np
+from records import RESULTS
 
 from astralearn import ASTraClassifier
 from astralearn.datasets.rarebench import OPEN, load_problem
@@ -54,7 +56,7 @@ def labels_needed(X, y, known, pool, rule, seed):
     """How many rows of the pool are labelled until WANTED positives are found."""
     random = np.random.default_rng(seed)
     labelled, found = 0, 0
-    model = ASTraClassifier(committee=False, epochs=200, n_estimators=2, random_state=seed)
+    model = ASTraClassifier(random_state=seed)
     for batch in BATCHES:
         model.fit(X[known], y[known])
         score = model.decision_function(X[pool])
@@ -82,43 +84,55 @@ def parts(y, seed):
     return known, random.permutation(pool)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--problems", default=",".join(OPEN))
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="where the table goes, as CSV")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    ratios = {name: [] for name in RULES}
-    lines = [",".join(["problem", *RULES])]
-    print(f"{'problem':24}" + "".join(f"{name:>20}" for name in RULES))
-    for name in options.problems.split(","):
+def encoded(X, known):
+    """The rows as numbers, by what the known ones tell of the columns."""
+    encoder = encoder_for(X)
+    if encoder is None:
+        return X
+    learned = X.iloc[known] if hasattr(X, "iloc") else X[known]
+    return encoder.fit(learned).transform(X)
+
+
+def cases(names, draws):
+    """{problem, draw, and of every rule the labels that it needs}, one after the other."""
+    for name in names:
         problem = load_problem(name)
         y = np.asarray(problem.y)
-        if y.sum() < KNOWN + WANTED:
-            continue
-        for seed in range(options.seeds):
-            known, pool = parts(y, seed)
-            encoder = encoder_for(problem.X)
-            if encoder is None:
-                X = problem.X
-            else:
-                learned = problem.X.iloc if hasattr(problem.X, "iloc") else problem.X
-                X = encoder.fit(learned[known]).transform(problem.X)
-            needed = {rule: labels_needed(X, y, known, pool, RULES[rule], seed) for rule in RULES}
-            print(f"{name:24}" + "".join(f"{needed[rule]:20}" for rule in RULES), flush=True)
-            lines.append(",".join([name, *(str(needed[rule]) for rule in RULES)]))
-            for rule in RULES:
-                ratios[rule].append(needed[rule] / needed["suggest"])
-    if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    medians = {rule: float(np.median(of_rule)) for rule, of_rule in ratios.items()}
-    means = {rule: float(np.exp(np.mean(np.log(of)))) for rule, of in ratios.items()}
-    for rule in RULES:
-        print(f"{rule}: {medians[rule]:.2f} times as many by the median, {means[rule]:.2f} by mean")
+        for draw in range(draws):
+            known, pool = parts(y, draw)
+            X = encoded(problem.X, known)
+            needed = {rule: labels_needed(X, y, known, pool, RULES[rule], draw) for rule in RULES}
+            yield {"problem": name, "draw": draw, **needed}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--problems", help="some of them, and nothing is written")
+    parser.add_argument("--draws", type=int, default=3)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    names = list(OPEN) if options.problems is None else options.problems.split(",")
+    print(f"{'problem':24}" + "".join(f"{rule:>20}" for rule in RULES))
+    rows = []
+    for row in cases(names, options.draws):
+        rows.append(row)
+        print(f"{row['problem']:24}" + "".join(f"{row[rule]:20}" for rule in RULES), flush=True)
+    if options.problems is None:
+        with (RESULTS / "suggest.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    ours = np.asarray([row["suggest"] for row in rows], dtype=float)
+    medians = {}
     for rule in list(RULES)[1:]:
-        assert medians[rule] >= 2, f"{rule} needs less than twice as many labels"
+        needed = np.asarray([row[rule] for row in rows], dtype=float)
+        medians[rule] = float(np.median(needed / ours))
+        print(
+            f"{rule}: {medians[rule]:.2f} times as many labels by the median, "
+            f"{needed.sum() / ours.sum():.2f} by the sum"
+        )
+    for rule, median in medians.items():
+        assert median >= 2, f"{rule} needs less than twice as many labels"
 
 
 if __name__ == "__main__":
