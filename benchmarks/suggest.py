@@ -19,12 +19,12 @@ import csv
 import warnings
 
 import numpy as np
-from records import RESULTS
 
 from astralearn import ASTraClassifier
 from astralearn.datasets.rarebench import OPEN, load_problem
 from astralearn.tabular import encoder_for
 from astralearn.tabular.choosing import suggested_rows
+from records import RESULTS
 
 KNOWN, WANTED = 5, 10
 NEGATIVES_KNOWN, POOL_NEGATIVES, POOL_POSITIVES = 1000, 10_000, 30
