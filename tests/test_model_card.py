@@ -15,5 +15,9 @@ def test_a_card_of_a_frame_and_of_expectations():
     assert said.startswith("# A model of `y`\n")
     assert "- 200 rows, 10 of them positive (5.000%)\n- learned from `x`, `kind`\n" in said
     assert "states no expectations" in said
-    model.classifier_ = SimpleNamespace(expectations_="recall 0.9\n", decision="mcc")
-    assert "- decision: `mcc`\n- recall 0.9\n\n## Limits" in card(model)
+    model.classifier_ = SimpleNamespace(
+        expectations_="On new rows:\n  recall  0.9\n", decision="mcc"
+    )
+    assert "Decision: `mcc`\n\nOn new rows:\n\n- recall 0.9\n\n## Limits" in card(model)
+    model.versions_ = {"astralearn": "7.1"}
+    assert "of astralearn 7.1." in card(model)

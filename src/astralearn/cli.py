@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
 from astralearn import __version__, datasets
-from astralearn.cli_tables import add_tables, names, print_notes
+from astralearn.cli_tables import add_tables, as_flags, names, print_notes
 from astralearn.datasets.errors import UnwritableError
 from astralearn.model_file import ModelFileError
 from astralearn.study import StudyError
@@ -39,8 +38,6 @@ EXIT_CODES: dict[type[ValueError], int] = {
     ModelFileError: 11,
     UnwritableError: 12,
 }
-# Arguments whose option has another name.
-FLAGS = {"n_jobs": "jobs", "path": "out"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,18 +81,8 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _failed(error: Exception, code: int) -> int:
-    print(f"astralearn: {_as_flags(str(error))}", file=sys.stderr)
+    print(f"astralearn: {as_flags(str(error))}", file=sys.stderr)
     return code
-
-
-def _as_flags(message: str) -> str:
-    """What a message says of arguments, in backticks, as the command line spells it."""
-
-    def flag(found: re.Match[str]) -> str:
-        name = FLAGS.get(found[1], found[1].replace("_", "-"))
-        return f"--{name} {found[2]}" if found[2] else f"--{name}"
-
-    return re.sub(r"`(\w+)(?:=([^`]+))?`", flag, message)
 
 
 def _parser() -> argparse.ArgumentParser:

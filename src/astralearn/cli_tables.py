@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+# Arguments whose option has another name.
+FLAGS = {"n_jobs": "jobs", "path": "out"}
 
 
 def add_tables(command: Callable[..., Any]) -> None:
@@ -45,7 +50,7 @@ def add_tables(command: Callable[..., Any]) -> None:
         epilog="example: astralearn score cards.astra new.csv --out scored.csv --top 50 --explain",
     )
     score("model", help="a file that `astralearn fit` wrote")
-    score("data", help="CSV or Parquet file, of any size")
+    score("data", help="CSV or Parquet file, of any size; Excel or ARFF")
     score("--out", metavar="FILE", required=True, help="CSV or Parquet file to write")
     score("--top", type=int, metavar="N", help="flag the N rows of the highest risk")
     score("--share", type=_share, metavar="SHARE", help="flag this share of rows, as 1%% or 0.01")
@@ -115,8 +120,18 @@ def _fit(options: argparse.Namespace, console: Console) -> None:
         encoding=options.encoding,
     )
     print_notes(console, fitted.notes)
-    console.print(fitted.card, soft_wrap=True)
-    console.print(f"Written: {options.out} and {options.out}.md", soft_wrap=True)
+    found = fitted.model
+    console.print(
+        f"Learned {found.target_!r} from {len(found.encoder_.kinds_)} columns and "
+        f"{found.n_rows_:,} rows, {found.n_positives_:,} of them {found.minority_class_!r}.",
+        soft_wrap=True,
+    )
+    expected = getattr(found.classifier_, "expectations_", None)
+    if expected is not None:
+        console.print(str(expected), soft_wrap=True)
+        if options.decision is None:
+            console.print("For fewer false alarms --decision mcc, for costs --decision cost=…")
+    console.print(f"Written: {options.out}, and {options.out}.md on it", soft_wrap=True)
 
 
 def _score(options: argparse.Namespace, console: Console) -> None:
@@ -143,8 +158,9 @@ def _score(options: argparse.Namespace, console: Console) -> None:
         )
     print_notes(console, scored.notes)
     console.print(
-        f"{scored.rows:,} rows, {scored.flagged:,} flagged, {scored.bad:,} not scored; "
-        f"{scored.expected_positives:,.1f} positives expected. Written: {options.out}",
+        f"{scored.rows:,} rows, {scored.flagged:,} flagged, {scored.bad:,} not scored. Positives "
+        f"expected: {scored.expected_positives:,.1f}, of which {scored.expected_flagged:,.1f} are "
+        f"flagged. Written: {options.out}",
         soft_wrap=True,
     )
 
@@ -180,4 +196,18 @@ def print_notes(console: Console, notes: Sequence[str]) -> None:
     from astralearn.report import one_line
 
     for note in notes:
-        console.print(f"note: {one_line(note)}", soft_wrap=True)
+        console.print(f"note: {one_line(as_flags(note))}", soft_wrap=True)
+
+
+def as_flags(message: str) -> str:
+    """What a message says of arguments, in backticks, as the command line spells it.
+
+    >>> as_flags("`cost_miss` must be above 0")
+    '--cost-miss must be above 0'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name = FLAGS.get(found[1], found[1].replace("_", "-"))
+        return f"--{name} {found[2]}" if found[2] else f"--{name}"
+
+    return re.sub(r"`(\w+)(?:=([^`]+))?`", flag, message)

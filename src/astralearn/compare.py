@@ -40,7 +40,7 @@ from astralearn.study import (
     run,
 )
 from astralearn.study.store import delete, differing
-from astralearn.tabular.encoder import described
+from astralearn.tabular.described import described_columns
 
 STUDY_FILE = "study.sqlite"
 DEFAULT_FOLDS = 5
@@ -223,7 +223,7 @@ def plan_comparison(
     plan.units()
     path = _cached(plan) if out is None else Path(out) / STUDY_FILE
     _check_folder(path, problem.name)
-    notes = (*problem.notes, *described(problem.X), *absent)
+    notes = (*problem.notes, *described_columns(problem.X), *absent)
     return PlannedComparison(plan, path, epochs, notes)
 
 

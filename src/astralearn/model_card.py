@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy
-import pandas
-import sklearn
-
-from astralearn import __version__
+from astralearn.tabular.described import described
 
 if TYPE_CHECKING:
     from astralearn.tabular import TabularASTraClassifier
@@ -23,7 +19,7 @@ def card(model: TabularASTraClassifier) -> str:
         f"# A model of `{target}`",
         "",
         f"Finds rows of class `{model.minority_class_}`, by "
-        f"`{type(model.classifier_).__name__}` of astralearn {__version__}.",
+        f"`{type(model.classifier_).__name__}` of astralearn {model.versions_['astralearn']}.",
         "",
         "## Data",
         "",
@@ -32,7 +28,7 @@ def card(model: TabularASTraClassifier) -> str:
     ]
     if model.encoder_.left_out_:
         lines.append(f"- left out: {_columns(model.encoder_.left_out_)}")
-    lines += [f"- {sentence}" for sentence in model.encoder_.described()]
+    lines += [f"- {sentence}" for sentence in described(model.encoder_)]
     lines += ["", "## Decision and what to expect", "", *_expected(model)]
     lines += [
         "",
@@ -47,8 +43,7 @@ def card(model: TabularASTraClassifier) -> str:
         "",
         "## Versions",
         "",
-        f"astralearn {__version__}, scikit-learn {sklearn.__version__}, NumPy "
-        f"{numpy.__version__}, pandas {pandas.__version__}",
+        ", ".join(f"{package} {version}" for package, version in model.versions_.items()),
         "",
     ]
     return "\n".join(lines)
@@ -57,11 +52,12 @@ def card(model: TabularASTraClassifier) -> str:
 def _expected(model: TabularASTraClassifier) -> list[str]:
     """What the classifier says of new rows, a line each."""
     decision = getattr(model.classifier_, "decision", None)
-    said = [] if decision is None else [f"- decision: `{decision}`"]
+    said = [] if decision is None else [f"Decision: `{decision}`"]
     expectations = getattr(model.classifier_, "expectations_", None)
     if expectations is None:
-        return [*said, "- This classifier states no expectations of new rows."]
-    return [*said, *(f"- {line.strip()}" for line in str(expectations).splitlines())]
+        return [*said, "", "This classifier states no expectations of new rows."]
+    first, *lines = str(expectations).splitlines()
+    return [*said, "", first, "", *(f"- {' '.join(line.split())}" for line in lines)]
 
 
 def _columns(names: list[str]) -> str:

@@ -91,7 +91,8 @@ def test_what_cannot_be_read_or_written(tmp_path):
     with pytest.raises(MissingFileError, match="no such file"):
         row_stream(tmp_path / "t.csv", rows=1)
     for name, content, message in [
-        ("t.arff", b"", "unknown ending; rows are scored from .csv"),
+        ("t.arff", b"", "is not ARFF"),
+        ("t.txt", b"", "unknown ending; known are .csv"),
         ("t.parquet", b"no", "cannot be read"),
     ]:
         (tmp_path / name).write_bytes(content)

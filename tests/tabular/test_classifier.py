@@ -101,8 +101,8 @@ def test_ids_and_copies_are_left_out_unless_kept(rows):
     with pytest.warns(UserWarning, match="it is left out") as said:
         model = TabularASTraClassifier(QUICK).fit(frame, y)
     assert [str(warning.message) for warning in said] == [
-        "column 'number' has another whole number in every row: it is left out (keep it by keep=)",
-        "column 'paid_back' copies the label: it is left out (keep it by keep=)",
+        "column 'number' has another whole number in every row: it is left out (`keep` keeps it)",
+        "column 'paid_back' copies the label: it is left out (`keep` keeps it)",
     ]
     assert "paid_back" not in model.encoder_.kinds_
     kept = TabularASTraClassifier(QUICK, keep=["paid_back"], drop=["number"]).fit(frame, y)

@@ -1,31 +1,10 @@
-from decimal import Decimal
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, kind_of, listed, values_of
-
-COLUMNS = {
-    NUMBER: [
-        [1, 2],
-        [1.5, np.nan],
-        [True, False],
-        [Decimal("1.5"), None],
-        ["123456789012345678901", "-1"],
-        pd.to_timedelta(["1D", "2D"]),
-    ],
-    DATE: [["2024-12-31", None], ["2024-12-31T06:00:00Z", "2024-01-01"], pd.to_datetime(["2024"])],
-    WORD: [["a", None], ["12", "x"], ["1", "2"], pd.Categorical([1, 2]), ["2024-13-45", "a"]],
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "values"), [(kind, values) for kind, of in COLUMNS.items() for values in of]
-)
-def test_kinds(kind, values):
-    assert kind_of(pd.Series(values)) == kind
+from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, listed, values_of
+from astralearn.tabular.readings import kind_of
 
 
 def test_values_of_another_kind_are_missing_and_marked():

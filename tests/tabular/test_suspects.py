@@ -34,6 +34,15 @@ def test_suspects(column, why, is_clear):
     assert clear == is_clear
 
 
+@pytest.mark.parametrize("name", ["id", "card_id", "customerId", "OrderID", "order key"])
+def test_a_name_that_says_id(name):
+    codes = RANDOM.permutation(ROWS) ** 3
+    (suspect,) = suspects(pd.DataFrame({name: codes}), POSITIVE)
+    assert suspect.is_clear
+    (paid,) = suspects(pd.DataFrame({"paid": codes}), POSITIVE)
+    assert not paid.is_clear
+
+
 def test_what_is_no_suspect():
     assert found(RANDOM.normal(size=ROWS)) is None
     assert found(RANDOM.integers(50, size=ROWS)) is None

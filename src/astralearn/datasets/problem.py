@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
-from astralearn.tabular.columns import LARGEST, typed
+from astralearn.tabular.columns import LARGEST
+from astralearn.tabular.readings import reading_of, said_of_reading, typed
 from astralearn.tabular.suspects import check_spelling
 
 RowNumbers = NDArray[np.intp]
@@ -90,8 +91,8 @@ def problem_from_frame(
     """A table as a problem, whose positives are the rarer value of `target`.
 
     Column names become text. Rows without a target are left out. Columns that are all numbers
-    become one float64 array; otherwise X stays a data frame, in which columns of nothing but ISO
-    dates (2024-12-31, with or without a time) are dates.
+    become one float64 array; otherwise X stays a data frame, in which columns of dates are dates
+    (`tabular.readings`).
     MissingColumnError, NotTwoClassesError, UnreadableError: with what was found.
 
     frame: features and target.
@@ -104,6 +105,8 @@ def problem_from_frame(
     features = frame.drop(columns=str(target))
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
+    for column in features.columns:
+        notes += said_of_reading(features[column], reading_of(features[column]))
     features = features.apply(typed)
     numbers = features.select_dtypes("number")
     infinite = np.abs(numbers.to_numpy(dtype=float, na_value=np.nan)) > LARGEST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import tempfile
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from astralearn.datasets.errors import MissingFileError, UnreadableError, UnwritableError
+from astralearn.datasets.tables import read_table
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
 
 PARQUET = ".parquet"
@@ -45,7 +47,7 @@ def row_stream(
 ) -> RowStream:
     """The table in blocks of so many rows.
 
-    path: CSV (also .gz, .tsv) or Parquet.
+    path: CSV (also .gz, .tsv) or Parquet; Excel or ARFF, which is read as a whole.
     rows: of a block.
     separator, encoding: of a text file; None to find them.
 
@@ -59,9 +61,7 @@ def row_stream(
         return _ParquetStream(path, rows)
     if name.endswith(TEXT_ENDINGS):
         return _TextStream(path, rows, text_form(path, separator=separator, encoding=encoding))
-    raise UnreadableError(
-        f"{path}: unknown ending; rows are scored from {', '.join((*TEXT_ENDINGS, PARQUET))}"
-    )
+    return _WholeStream(read_table(path), rows)
 
 
 class _TextStream:
@@ -130,6 +130,30 @@ class _ParquetStream:
         yield from self.file.iter_batches(batch_size=self.rows, use_threads=False, **options)
 
 
+class _WholeStream:
+    """A table of a form that cannot be read in parts."""
+
+    form: TextForm | None = None
+
+    def __init__(self, frame: pd.DataFrame, rows: int) -> None:
+        self.frame, self.rows = frame.rename(columns=str), rows
+
+    def columns(self) -> list[str]:
+        return list(self.frame.columns)
+
+    def frames(
+        self,
+        columns: Sequence[str],
+        texts: Sequence[str],  # noqa: ARG002 - the values have their types
+    ) -> Iterator[pd.DataFrame]:
+        for block in self.originals():
+            yield block[list(columns)]
+
+    def originals(self) -> Iterator[pd.DataFrame]:
+        for start in range(0, len(self.frame), self.rows):
+            yield self.frame.iloc[start : start + self.rows].reset_index(drop=True)
+
+
 def in_threads(
     work: Callable[[Any], Result], blocks: Iterator[Any], *, threads: int
 ) -> Iterator[Result]:
@@ -157,6 +181,19 @@ def writing(path: str | Path) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or str(error)
         raise UnwritableError(f"{path} cannot be written ({why}): use another `out`") from error
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse a folder in which nothing can be written, before there is work to lose.
+
+    Raises UnwritableError, which names the file.
+    """
+    with writing(path):
+        if Path(path).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        handle, beside = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=Path(path).parent)
+        os.close(handle)
+        os.unlink(beside)
 
 
 class RowWriter:

@@ -11,10 +11,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+import astralearn
 from astralearn.classifier import ASTraClassifier
 from astralearn.classifier.checks import check_labels
 from astralearn.classifier.labels import TwoClasses, positive_index
@@ -58,6 +60,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
     n_rows_, n_positives_ : of the training table.
     target_ : str or None, the name that y came with.
     data_ : str or None, the name of the table, where `astralearn.fit_score` read it.
+    versions_ : {package: version} of the fit.
 
     Examples
     --------
@@ -149,6 +152,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         self.n_rows_, self.n_positives_ = len(y), int(is_positive.sum())
         self.target_ = None if target is None else str(target)
         self.data_: str | None = None
+        self.versions_ = _versions()
         return self
 
     def said_of_columns(self, left_out: Sequence[str]) -> list[str]:
@@ -156,9 +160,9 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         said = []
         for column, why, _ in self.suspects_:
             if column in left_out:
-                said.append(f"column {column!r} {why}: it is left out (keep it by keep=)")
+                said.append(f"column {column!r} {why}: it is left out (`keep` keeps it)")
             else:
-                said.append(f"column {column!r} {why}: leave it out if it is no feature (drop=)")
+                said.append(f"column {column!r} {why}: `drop` it if it is no feature")
         return said
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -279,3 +283,12 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _two_classes(self) -> TwoClasses:
         return TwoClasses(self.classes_, int(self.classes_[1] == self.minority_class_))
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "astralearn": astralearn.__version__,
+        "scikit-learn": sklearn.__version__,
+        "NumPy": np.__version__,
+        "pandas": pd.__version__,
+    }

@@ -1,21 +1,16 @@
-"""The kind of each column, and its values as that kind: numbers, dates or words."""
+"""A frame of named columns, and a column's values as numbers, dates or words."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 NUMBER, DATE, WORD = "number", "date", "word"
-INTEGER = re.compile(r"[+-]?\d+")
-BEYOND_64_BITS = 2.0**63  # from here on readers give integers up for text
 # Most methods compute in float32, and refuse what is infinite there.
 LARGEST = float(np.finfo(np.float32).max)
-ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 MISSING_WORD = "missing"
 TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -53,40 +48,14 @@ def as_frame(X: Any) -> pd.DataFrame:
     return frame
 
 
-def typed(column: pd.Series) -> pd.Series:
-    """The column as numbers or dates where it is that, whatever its reader made of it.
-
-    Decimals and integers of more than 64 bits become floats, ISO dates dates; any other column
-    stays as it is.
-    """
-    present = column.dropna()
-    if present.empty or not _is_text(column):
-        return column
-    if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
-        # By way of text, of which an integer too large for a float is infinite, and not an error.
-        known = column.astype(object).where(column.notna(), np.nan)
-        return known.map(lambda value: float(str(value))).astype(float)
-    if not all(ISO_DATE.fullmatch(str(value)) for value in present):
-        return column
-    try:
-        return pd.to_datetime(column, format="ISO8601", utc=True)
-    except ValueError:
-        # There is no such day, or it lies beyond pandas' calendar.
-        return column
-
-
-def kind_of(column: pd.Series) -> str:
-    """What a column's values are: NUMBER (yes/no, durations too), DATE or WORD."""
-    column = typed(column)
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return DATE
-    is_number = pd.api.types.is_numeric_dtype(column.dtype)
-    return NUMBER if is_number or pd.api.types.is_timedelta64_dtype(column.dtype) else WORD
-
-
 def values_of(column: pd.Series, kind: str) -> Values:
     """The column as the kind that it had when it was learned from."""
     return _READERS[kind](column)
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether the column holds texts, or objects of any kind."""
+    return column.dtype == object or isinstance(column.dtype, pd.StringDtype)
 
 
 def listed(names: Iterable[object]) -> str:
@@ -123,7 +92,7 @@ def _as_dates(column: pd.Series) -> Values:
     if pd.api.types.is_numeric_dtype(column.dtype):
         # Pandas would take numbers for nanoseconds since 1970.
         values = pd.Series(pd.NaT, index=column.index, dtype="datetime64[ns, UTC]")
-    elif _is_text(column):
+    elif is_text(column):
         values = pd.to_datetime(column.astype(object), format="ISO8601", utc=True, errors="coerce")
     else:
         values = pd.to_datetime(column, utc=True, errors="coerce")
@@ -140,21 +109,3 @@ def _as_words(column: pd.Series) -> Values:
 
 
 _READERS = {NUMBER: _as_numbers, DATE: _as_dates, WORD: _as_words}
-
-
-def _is_text(column: pd.Series) -> bool:
-    return column.dtype == object or isinstance(column.dtype, pd.StringDtype)
-
-
-def _are_long_integers(values: pd.Series) -> bool:
-    """Whether all are integers, or their texts, and one is too long for 64 bits.
-
-    Texts that fit were meant as text.
-    """
-    is_long = False
-    for value in values:
-        text = str(value)
-        if isinstance(value, bool) or not INTEGER.fullmatch(text):
-            return False
-        is_long |= abs(float(text)) >= BEYOND_64_BITS
-    return is_long

@@ -13,8 +13,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, kind_of, listed, values_of
+from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, listed
 from astralearn.tabular.dates import SINCE_PREVIOUS, days_since_previous, part_of, parts_of
+from astralearn.tabular.readings import Reading, read, reading_of, said_of_reading
 
 MOST_CATEGORIES = 20  # of one column; rarer ones share one column
 
@@ -111,7 +112,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         learned = [name for name in frame.columns if name not in self.left_out_]
         if not learned:
             raise ValueError("drop leaves no column of X to learn from")
-        self.kinds_ = {name: kind_of(frame[name]) for name in learned}
+        readings = {name: reading_of(frame[name]) for name in learned}
+        self.said_of_readings_ = [
+            said for name in learned for said in said_of_reading(frame[name], readings[name])
+        ]
+        self.kinds_ = {name: reading.kind for name, reading in readings.items()}
+        # In a file, plain values last longer than a class.
+        self.readings_: dict[str, Any] = {name: tuple(of) for name, of in readings.items()}
         values = self._values(frame)[0]
         asked = {"absolute": self.absolute_days, "is_grouped": self.group is not None}
         dates = self._named_by_kind(DATE)
@@ -241,29 +248,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         common = [f"how common {name} is" for name in self.counts_]
         return np.asarray([*names, *marked, *words, *common], dtype=object)
 
-    def described(self) -> list[str]:
-        """What is done with the columns, a sentence each; empty for nothing."""
-        said = []
-        words = self._named_by_kind(WORD)
-        if words:
-            said.append(
-                f"one column per category, at most {self.max_categories}, missing as one of them: "
-                f"{listed(words)}"
-            )
-        if self.counts_:
-            said.append(
-                "many categories, so one more column tells how common the row's own is: "
-                f"{listed(self.counts_)} (read as numbers are columns of nothing but 1234.5 and "
-                "gaps, as dates of 2024-12-31)"
-            )
-        said += [f"{name} became its {', '.join(of)}" for name, of in self.date_parts_.items()]
-        marked = [self._number_names()[place][0] for place in self._marked()]
-        if marked:
-            said.append(
-                "gaps are filled with the column's median and marked in a column of their own: "
-                f"{listed(dict.fromkeys(marked))}"
-            )
-        return said
+    def columns_with_gaps(self) -> list[str]:
+        """Columns of numbers or dates whose gaps are marked in a column of their own."""
+        return list(dict.fromkeys(self._number_names()[place][0] for place in self._marked()))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -284,8 +271,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _values(self, frame: pd.DataFrame) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Every learned column as its kind, and where one has bad values."""
         values, bad = {}, {}
-        for name, kind in self.kinds_.items():
-            values[name], is_bad = values_of(frame[name], kind)
+        for name, reading in self.readings_.items():
+            values[name], is_bad = read(frame[name], Reading(*reading))
             if is_bad.any():
                 bad[name] = is_bad
         return values, bad
@@ -321,7 +308,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         rare = self.one_hot_.infrequent_categories_[place]
         if rare is None:
             return list(kept)
-        return [*(word for word in kept if word not in set(rare)), "a rare one"]
+        is_rare = set(rare)
+        return [*(word for word in kept if word not in is_rare), "a rare one"]
 
     def _commonness(self, name: str, words: pd.Series) -> np.ndarray:
         """log₁₀ of the category's share of training rows; of a new one, half a row."""
@@ -336,12 +324,6 @@ def encoder_for(X: Any) -> TableEncoder | None:
     if not hasattr(X, "columns") and not np.isnan(X).any():
         return None
     return TableEncoder()
-
-
-def described(X: Any) -> list[str]:
-    """What the encoder does with these columns, a sentence each; empty for nothing."""
-    encoder = encoder_for(X)
-    return [] if encoder is None else encoder.fit(X).described()
 
 
 def _objects(values: dict[str, Any], names: list[str]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -9,12 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astralearn.tabular.columns import WORD, kind_of, listed
+from astralearn.tabular.columns import WORD, listed
+from astralearn.tabular.readings import kind_of
 
 # Among fewer rows, whole numbers may well be all different by chance.
 ROWS_TO_TELL = 100
 # n different whole numbers within 10n are so by chance with probability exp(−n/20).
 COUNTER_SPAN = 10
+# A name that says so: "id", "card_id", "customerId", "OrderID", "order key".
+ID_NAME = re.compile(r"(?i:(?:^|[\W_])(?:id|key|nr|uuid|guid))$|[a-z](?:Id|ID|Nr|Key)$")
 LEAST_POSITIVES = 3  # a column that agrees with fewer may do so by chance
 SYNONYMS = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
@@ -54,7 +58,8 @@ def id_of_rows(column: pd.Series) -> Suspect | None:
     if pd.api.types.is_integer_dtype(column.dtype):
         why = "has another whole number in every row"
         span = float(column.max()) - float(column.min())
-        return Suspect(name, why, span <= COUNTER_SPAN * len(column))
+        is_clear = span <= COUNTER_SPAN * len(column) or bool(ID_NAME.search(name))
+        return Suspect(name, why, is_clear)
     if kind_of(column) == WORD:
         has_spaces = column.astype(str).str.contains(" ", regex=False).any()
         return Suspect(name, "has another text in every row", not has_spaces)

@@ -1,0 +1,118 @@
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from astralearn import load, scoring
+from astralearn.datasets.errors import UnwritableError
+from astralearn.fit_score import fit_table
+from astralearn.scoring import score_table
+from astralearn.tabular import TabularASTraClassifier
+from astralearn.tabular.choosing import FlagRule
+from card_tables import QUICK, ROWS, table, write_cards
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_cards(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(scoring, "ROWS_AT_ONCE", 400)
+
+
+def scored_csv(folder, **options):
+    scored = score_table(folder / "cards.astra", folder / "new.csv", folder / "out.csv", **options)
+    return scored, pd.read_csv(folder / "out.csv")
+
+
+def test_a_scored_table_has_risk_rank_flag_and_reasons(folder, small_blocks):
+    read = []
+    scored, out = scored_csv(folder, explain=True, progress=read.append)
+    original = pd.read_csv(folder / "new.csv")
+    pd.testing.assert_frame_equal(out[original.columns], original)
+    assert out.columns[-4:].tolist() == ["risk", "rank", "flag", "reasons"]
+    assert (scored.rows, scored.bad, sum(read)) == (ROWS, 1, 2 * ROWS)
+    assert scored.notes == ["row 5 is not scored: 'amount' is 'oops'"]
+    assert out.loc[5, ["risk", "rank", "flag", "reasons"]].isna().all()
+    known = out.drop(index=5)
+    in_order = known.sort_values("rank")
+    assert in_order["rank"].tolist() == list(range(1, ROWS))
+    assert in_order["risk"].is_monotonic_decreasing
+    assert known["flag"].sum() == scored.flagged
+    assert scored.expected_positives == pytest.approx(known["risk"].sum())
+    is_positive = known["amount"].astype(float) > 500
+    assert known.loc[is_positive, "flag"].mean() >= 0.95
+    assert known.loc[known["flag"] == 0, "reasons"].isna().all()
+    named_first = known.loc[is_positive & (known["flag"] == 1), "reasons"].str.startswith("amount ")
+    assert named_first.mean() >= 0.95
+
+
+def test_scores_agree_however_they_are_made(folder, small_blocks):
+    model = load(folder / "cards.astra")
+    new = pd.read_parquet(folder / "new.parquet")
+    score_table(model, folder / "new.parquet", folder / "out.parquet")
+    out = pd.read_parquet(folder / "out.parquet")
+    pd.testing.assert_frame_equal(out[new.columns], new)
+    np.testing.assert_allclose(out["risk"], model.predict_risk(new), atol=1e-12)
+    assert out["flag"].tolist() == (model.predict(new) == "yes").astype(int).tolist()
+    _, from_csv = scored_csv(folder)
+    known = from_csv["risk"].notna()
+    np.testing.assert_allclose(from_csv["risk"][known], out["risk"][known.to_numpy()], atol=1e-12)
+
+
+def test_rules_of_flags(folder):
+    for rule, expected in [(FlagRule(top=7), 7), (FlagRule(share=0.01), 15), (FlagRule(top=0), 0)]:
+        scored, out = scored_csv(folder, rule=rule)
+        assert scored.flagged == expected
+        assert set(out.loc[out["flag"] == 1, "rank"]) == set(range(1, expected + 1))
+    _, out = scored_csv(folder, rule=FlagRule(cost_miss=99, cost_alarm=1))
+    known = out["risk"].notna()
+    assert ((out["risk"] >= 0.01) == (out["flag"] == 1))[known].all()
+
+
+def test_columns_are_looked_at_before_a_row_is_scored(folder, tmp_path):
+    new = pd.read_parquet(folder / "new.parquet")
+    for frame, message in [
+        (new.drop(columns="age"), "no column age, which was learned from"),
+        (new.assign(amount="much"), "'amount' was learned as numbers, and has none here.*'much'"),
+        (new.assign(risk=1), "has a column 'risk' already"),
+    ]:
+        frame.to_csv(tmp_path / "new.csv", index=False)
+        with pytest.raises(ValueError, match=message):
+            score_table(folder / "cards.astra", tmp_path / "new.csv", tmp_path / "out.csv")
+        assert os.listdir(tmp_path) == ["new.csv"]
+    new.assign(more=1).to_csv(tmp_path / "new.csv", index=False)
+    scored = score_table(folder / "cards.astra", tmp_path / "new.csv", tmp_path / "out.csv")
+    assert scored.notes == ["columns that were not learned from are kept and not used: more"]
+
+
+def test_the_previous_row_of_a_group_is_the_same_in_blocks(tmp_path, small_blocks):
+    frame = table(0, 12).drop(columns="id")
+    days = np.random.default_rng(0).integers(60, size=ROWS)
+    frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(days, "D")
+    frame["card"] = np.random.default_rng(1).choice(["x", "y", "z"], ROWS)
+    model = fit_table(frame, "fraud", model=TabularASTraClassifier(QUICK, group="card")).model
+    frame.to_parquet(tmp_path / "in.parquet")
+    score_table(model, tmp_path / "in.parquet", tmp_path / "out.parquet", explain=True)
+    out = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_allclose(out["risk"], model.predict_risk(frame.drop(columns="fraud")))
+
+
+def test_sheets_are_scored_too(folder, tmp_path):
+    new = pd.read_parquet(folder / "new.parquet").head(50)
+    new.to_excel(tmp_path / "new.xlsx", index=False)
+    assert (
+        score_table(folder / "cards.astra", tmp_path / "new.xlsx", tmp_path / "out.csv").rows == 50
+    )
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert out.columns[:-3].tolist() == new.columns.tolist()
+    np.testing.assert_allclose(out["risk"], load(folder / "cards.astra").predict_risk(new))
+
+
+def test_a_place_that_cannot_be_written_is_said_before_a_row_is_read(folder, tmp_path):
+    for place in (tmp_path / "none" / "out.csv", tmp_path):
+        with pytest.raises(UnwritableError, match="use another `out`"):
+            score_table(folder / "cards.astra", folder / "no such file.csv", place)
