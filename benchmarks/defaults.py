@@ -1,8 +1,8 @@
 """`ASTraClassifier()` beside its rivals on the paper's problems and six more: docs/defaults.md.
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds; resumes
-    python benchmarks/defaults.py page                       # the tables, from the records
-    python benchmarks/defaults.py easy                       # balanced data, beside MLPClassifier
+    python benchmarks/defaults.py page                       # the tables, into docs/defaults.md
+    python benchmarks/defaults.py easy                       # balanced data, likewise
 
 `run` fits ours; with --rivals also theirs, whose records are kept otherwise. Records are in
 benchmarks/results/defaults.csv.gz. Data: the catalogue (set ASTRALEARN_DATA).
@@ -21,7 +21,7 @@ from astralearn import ASTraClassifier, datasets
 from astralearn.methods import DEFAULT_METHOD, RIVALS, choose
 from astralearn.study import Method, Plan, Record, by_method, corrected_t_test, run
 from astralearn.study.paper import TABLE_1
-from records import RESULTS, read_rows, write_rows
+from records import RESULTS, put, read_rows, write_rows
 
 REPETITIONS = 10
 SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -74,16 +74,19 @@ def read() -> list[Record]:
     ]
 
 
-def page() -> None:
+def page() -> str:
+    """Means by problem in either score, and false alarms."""
     records = read()
+    said = []
     run_of = {record.method for record in records}
     names = [name for name in [*OURS, *RIVALS] if name in run_of]
     for score, title in SCORES.items():
         first = DEFAULT_METHOD if score == "g_mean" else FOR_MCC
         order = [first, *(name for name in names if name != first)]
-        print(f"\n### {title}\n\n{table(records, order, score)}")
+        said.append(f"**{title}**\n\n{table(records, order, score)}")
     everything = [*TABLE_1, *OTHERS]
-    print(f"\n### False alarms per 1,000\n\n{false_alarms(records, names, everything)}")
+    said.append(f"**False alarms per 1,000**\n\n{false_alarms(records, names, everything)}")
+    return "\n\n".join(said)
 
 
 def false_alarms(records: Sequence[Record], names: Sequence[str], problems: Sequence[str]) -> str:
@@ -149,7 +152,8 @@ def sign(first: Sequence[float], other: Sequence[float]) -> str:
     return "" if test.p_value > 0.05 else " ▲" if test.difference > 0 else " ▼"
 
 
-def easy() -> None:
+def easy() -> str:
+    """Accuracy on balanced, easy data: three times five folds."""
     from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
     from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
     from sklearn.neural_network import MLPClassifier
@@ -176,13 +180,15 @@ def easy() -> None:
         "ASTraClassifier": ASTraClassifier(random_state=0),
         "networks alone": ASTraClassifier(committee=False, random_state=0),
     }
-    print("| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models))
+    said = ["| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models)]
     for name, (features, labels) in problems.items():
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
         means = [
             cross_val_score(model, features, labels, cv=folds).mean() for model in models.values()
         ]
-        print(f"| {name} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |", flush=True)
+        said.append(f"| {name} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+        print(said[-1], flush=True)
+    return "\n".join(said)
 
 
 def main() -> None:
@@ -198,7 +204,9 @@ def main() -> None:
     if options.command == "run":
         measure(options.folder, options.problems, rivals=options.rivals)
     else:
-        {"page": page, "easy": easy}[options.command]()
+        text = {"page": page, "easy": easy}[options.command]()
+        docs = Path(__file__).parents[1] / "docs"
+        put(docs / "defaults.md", f"benchmarks/defaults.py {options.command}", text)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from astralearn.study.draw_record import DRAW_SCORES, DrawRecord
 from astralearn.study.draw_unit import BEST
 from astralearn.study.ranking import Ranked, ranking, score_table
 from astralearn.study.store import read_kind
-from records import RESULTS, read_rows, write_rows
+from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "rarebench.csv.gz"
 OURS, FOR_MCC = "ASTraClassifier", 'ASTraClassifier, decision="mcc"'
@@ -36,7 +36,7 @@ HALVES = {"open": OPEN, "sealed": SEALED}
 # Sealed tables that were looked at before the halves were fixed.
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- benchmarks/rarebench.py page: begin -->", "<!-- end -->"
+SCRIPT = "benchmarks/rarebench.py page"
 COLUMNS = [field.name for field in fields(DrawRecord)]
 
 
@@ -178,9 +178,7 @@ def write_pages() -> None:
         ROOT / "README.md": f"{what_n_is(sealed or records)}\n\n{table(sealed or records)}\n",
     }
     for path, text in shown.items():
-        before, begin, rest = path.read_text().partition(BEGIN)
-        _, end, after = rest.partition(END)
-        path.write_text(f"{before}{begin}\n{text}{end}{after}")
+        put(path, SCRIPT, text)
 
 
 def main() -> None:

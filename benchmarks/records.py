@@ -30,3 +30,12 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, A
     writer.writeheader()
     writer.writerows(rows)
     path.write_bytes(gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0))
+
+
+def put(path: Path, script: str, text: str) -> None:
+    """Put a script's text where a page has marked its place: <!-- script: begin --> … <!-- end -->."""
+    before, begin, rest = path.read_text().partition(f"<!-- {script}: begin -->")
+    if not begin:
+        raise ValueError(f"{path.name} has no place marked <!-- {script}: begin -->")
+    _, end, after = rest.partition("<!-- end -->")
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}")
