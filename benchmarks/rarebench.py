@@ -12,6 +12,7 @@ for the MCC and "g_mean" for every other.
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -35,6 +36,8 @@ SCORES = ("average_precision", "auc", "g_mean", "mcc")
 HALVES = {"open": OPEN, "sealed": SEALED}
 # Sealed tables that were looked at before the halves were fixed.
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
+WIDTH = 100  # of a line of the pages
+SIGNIFICANT = "Significant, by a 95 % bootstrap interval over problems that leaves out zero:"
 ROOT = Path(__file__).parents[1]
 SCRIPT = "benchmarks/rarebench.py page"
 COLUMNS = [field.name for field in fields(DrawRecord)]
@@ -123,9 +126,12 @@ def against_rivals(records: Sequence[DrawRecord]) -> list[str]:
         worse = [r.method for r in rivals if r.difference_interval.high < 0]
         level = [r.method for r in rivals if r.method not in {*better, *worse}]
         said.append(
-            f"- {DRAW_SCORES[score]}: significantly below ASTraClassifier {len(worse)} of "
-            f"{len(rivals)}; above: {', '.join(better) or 'none'}; "
-            f"neither: {', '.join(level) or 'none'}."
+            textwrap.fill(
+                f"- {DRAW_SCORES[score]}: below ASTraClassifier {len(worse)} of {len(rivals)}; "
+                f"above: {', '.join(better) or 'none'}; neither: {', '.join(level) or 'none'}.",
+                WIDTH,
+                subsequent_indent="  ",
+            )
         )
     return said
 
@@ -139,7 +145,7 @@ def page() -> str:
         if not of_half:
             continue
         said += [f"### The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
-        said += [*against_rivals(of_half), ""]
+        said += [SIGNIFICANT, "", *against_rivals(of_half), ""]
         unseen = [record for record in of_half if record.problem not in LOOKED_AT]
         if len(unseen) < len(of_half):
             first = ", ".join(
@@ -147,8 +153,11 @@ def page() -> str:
                 for score, ranks in standings(unseen).items()
             )
             said += [
-                f"Without the {len(LOOKED_AT)} tables that were looked at before the halves were "
-                f"fixed, first in mean rank: {first}.",
+                textwrap.fill(
+                    f"Without the {len(LOOKED_AT)} tables that were looked at before the halves "
+                    f"were fixed, first in mean rank: {first}.",
+                    WIDTH,
+                ),
                 "",
             ]
     return "\n".join(said)
@@ -162,10 +171,11 @@ def what_n_is(records: Sequence[DrawRecord]) -> str:
     how_many = f"{least}" if least == most else f"{least} to {most}"
     failed = Counter(record.method for record in records if record.error)
     zeros = "".join(f" {name} failed in {n} draws, which score zero." for name, n in failed.items())
-    return (
+    return textwrap.fill(
         f"{len(set(scores.problems))} problems, k = {ks}, {len(scores.problems)} cases of a "
-        f"problem and a k, {how_many} draws each.{zeros} Bold: first. Significant: a 95 % "
-        "bootstrap interval over problems without zero."
+        f"problem and a k, {how_many} draws each.{zeros} Mean rank among "
+        f"{len(scores.methods)} methods, and mean score; bold: first.",
+        WIDTH,
     )
 
 
