@@ -39,6 +39,7 @@ from astralearn.classifier.decision import (
 from astralearn.classifier.labels import TwoClasses, named
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.prediction import Networks, prior_shift
+from astralearn.classifier.processes import in_processes
 from astralearn.classifier.rows import Part, ViewOptions, make_fold, make_folds
 from astralearn.classifier.threads import threads
 from astralearn.core import LOSSES, threshold
@@ -321,7 +322,15 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         validation: (X_val, y_val) or (X_val, y_val, weights) to monitor and select on, instead of a
             `validation_fraction`. They are taken as they are: a Pipeline's earlier steps do not see
             them, so transform them first, or let `validation_fraction` hold rows out.
+
+        In several processes of `jax.distributed`, (X, y) are the rows of each; the fit is that of
+        all of them, in every process (docs/scale.md).
         """
+        if in_processes():
+            from astralearn.classifier.shard_fit import fit_own_rows
+
+            self._warn_of_the_end(*fit_own_rows(self, X, y, sample_weight, validation))
+            return self
         with left_whole(self):
             earlier = self._earlier() if self.warm_start else None
             settled = None if earlier is None else self.minority_class_
@@ -550,12 +559,20 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.decision != AIMS[0]:
             return ""
+        return self._said_of_missed(*self._missed_weight(rows))
+
+    def _missed_weight(self, rows: Rows) -> np.ndarray:
+        """What the positives weigh that are not recognised, and what all do, (2,)."""
         weight = rows.weight[rows.positive]
+        if not len(weight):
+            return np.zeros(2)
         beyond = self._logits_of(rows.X[rows.positive]) - self._steepness * self.cut_
-        missed = float(weight[beyond < 0].sum())
-        if missed <= weight.sum() * MOST_MISSED:
+        return np.asarray([weight[beyond < 0].sum(), weight.sum()])
+
+    def _said_of_missed(self, missed: float, of: float) -> str:
+        if missed <= of * MOST_MISSED:
             return ""
-        return f"{missed:g} of the {weight.sum():g} training rows of {self.minority_class_}"
+        return f"{missed:g} of the {of:g} training rows of {self.minority_class_}"
 
     def _warn_of_the_end(self, was_interrupted: bool, missed: str) -> None:
         if was_interrupted:
@@ -797,6 +814,23 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep(self, of_plan: Plan, fitted: Fitted) -> bool:
         """Set the fitted attributes; return whether Ctrl-C cut the fit short."""
+        self._keep_networks(of_plan, fitted)
+        interrupted = fitted.interrupted
+        if self.committee:
+            try:
+                self._convene(of_plan, fitted)
+            except KeyboardInterrupt:
+                interrupted = True
+                self._convene(of_plan, fitted, networks_only=True)
+        else:
+            rows = of_plan.fold.train
+            scores = fitted.networks.scores(rows.X)
+            self.prior_shift_ = prior_shift(scores, rows.weight, of_plan.prior)
+        self._set_cut()
+        return interrupted
+
+    def _keep_networks(self, of_plan: Plan, fitted: Fitted) -> None:
+        """Set what the networks are; without a committee only their prior is left to set."""
         networks = fitted.networks
         if not np.isfinite(networks.parameters).all():
             raise ValueError(
@@ -813,19 +847,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self._asked, self._state = tuple(self._view_options()), fitted.states
         self._seed = of_plan.seed
         self.committee_: Committee | None = None
-        interrupted = fitted.interrupted
-        if self.committee:
-            try:
-                self._convene(of_plan, fitted)
-            except KeyboardInterrupt:
-                interrupted = True
-                self._convene(of_plan, fitted, networks_only=True)
-        else:
-            rows = of_plan.fold.train
-            self._steepness = 1.0
-            self.prior_shift_ = prior_shift(networks.scores(rows.X), rows.weight, of_plan.prior)
-        self._set_cut()
-        return interrupted
+        self._steepness = 1.0
 
     def _convene(self, of_plan: Plan, fitted: Fitted, *, networks_only: bool = False) -> None:
         """Bring trees and neighbours to the networks."""

@@ -18,7 +18,8 @@ from astralearn.classifier.threads import threads
 from astralearn.core.curve import starting_slope
 from astralearn.core.elementary import TINY
 from astralearn.engine.network import Architecture, initialise
-from astralearn.engine.rows import Fold
+from astralearn.engine.places import is_first
+from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
 from astralearn.engine.training import train
 
@@ -67,12 +68,13 @@ def fit_networks(
 
     earlier: where each goes on from.
     """
-    if recipe.settings.selection != "last":
-        _check_both_classes(folds, recipe.settings.selection)
+    if recipe.settings.selection != "last" and folds[0].everywhere is None:
+        check_both_classes([fold.held_out for fold in folds], recipe.settings.selection)
     stack = _stack(folds, list(fold_of), seeds, recipe)
     if earlier is not None:
         stack = replace(stack, states=[_resumed(state) for state in earlier])
-    with bar(recipe.verbose, recipe.settings.epochs, "epoch") as progress:
+    verbose = recipe.verbose if not stack.is_spread or is_first() else 0
+    with bar(verbose, recipe.settings.epochs, "epoch") as progress:
         return train(stack, recipe.settings, n_jobs=threads(recipe.n_jobs), progress=progress)
 
 
@@ -92,10 +94,10 @@ def fitted(trained: Trained, recipe: Recipe, fold: Fold) -> Fitted:
     )
 
 
-def _check_both_classes(folds: Sequence[Fold], selection: str) -> None:
+def check_both_classes(held_out: Sequence[Rows | None], selection: str) -> None:
+    """Refuses validation rows by which no epoch can be selected."""
     for name, positive in (("majority", False), ("minority", True)):
-        held_out = [fold.held_out for fold in folds if fold.held_out is not None]
-        if any(len(rows.of_class(positive)) == 0 for rows in held_out):
+        if any(len(rows.of_class(positive)) == 0 for rows in held_out if rows is not None):
             raise ValueError(
                 f'selection="{selection}" needs validation rows of both classes; found none of the '
                 f"{name}"
@@ -132,8 +134,7 @@ def _slope_max(fold: Fold, limit: float | None) -> float:
     """(n₀/n₁)^limit, at least 1."""
     if limit is None:
         return math.inf
-    rows = fold.train
-    negatives, positives = (rows.weight[rows.positive == label].sum() for label in (False, True))
+    negatives, positives = fold.class_weights
     return float(max(negatives / max(positives, TINY), 1.0) ** limit)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,13 +77,22 @@ def prior_shift(scores: np.ndarray, weight: np.ndarray, prior: float) -> float:
 
     prior: in (0, 1).
     """
-
-    def excess(c: float) -> float:
-        return float(np.average(sigmoid(g - c, np), weights=weight)) - prior
-
     g = scores.astype(np.float64)
+
+    def mean(c: float) -> float:
+        return float(np.average(sigmoid(g - c, np), weights=weight))
+
+    return solved_shift(mean, float(g.min()), float(g.max()), prior)
+
+
+def solved_shift(mean: Callable[[float], float], low: float, high: float, prior: float) -> float:
+    """The c at which a mean of σ(score − c) is the prior.
+
+    mean: of c.
+    low, high: the least and the greatest score.
+    """
     # One class may outweigh the other beyond rounding.
     prior = min(max(prior, TINY), float(np.nextafter(1.0, 0.0)))
     # σ(−reach) is below any prior, also where rounding swallows 50.
-    reach = 50.0 - math.log(prior) + 1e-9 * float(np.abs(g).max())
-    return float(brentq(excess, float(g.min()) - reach, float(g.max()) + reach, maxiter=1_000))
+    reach = 50.0 - math.log(prior) + 1e-9 * max(abs(low), abs(high))
+    return float(brentq(lambda c: mean(c) - prior, low - reach, high + reach, maxiter=1_000))

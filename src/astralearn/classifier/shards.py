@@ -59,6 +59,10 @@ class Pieces(Protocol):
         """What a look at every piece adds up to, in their order."""
         ...
 
+    def first(self, value: T) -> T:
+        """The value that counts, where several processes fit and each has one."""
+        ...
+
 
 @dataclass(frozen=True)
 class Described:

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import _fit_context
 
 from astralearn.classifier.estimator import ASTraClassifier
-from astralearn.classifier.shard_fit import fit_pieces
+from astralearn.classifier.shard_fit import Spread, fit_pieces
 from astralearn.dask.partitions import Partitions
+from astralearn.dask.workers import fit_in_workers
 
 
 class DaskASTraClassifier(ASTraClassifier):
@@ -48,7 +49,12 @@ class DaskASTraClassifier(ASTraClassifier):
         sample_weight: the same, ≥ 0.
         validation: (X_val, y_val) in memory, as for `ASTraClassifier.fit`.
         """
-        fit_pieces(self, Partitions.of(X, y, sample_weight), validation)
+        spread = Spread.of(Partitions.of(X, y, sample_weight))
+        if self.committee or spread.is_small:
+            end = fit_pieces(self, spread, validation)
+        else:
+            end = fit_in_workers(self, spread, validation)
+        self._warn_of_the_end(*end)
         return self
 
     def local(self) -> ASTraClassifier:

@@ -78,15 +78,19 @@ class Partitions:
             sums = [added(plus, sums[start : start + ADDED_AT_ONCE]) for start in starts]
         return dask.compute(*sums)[0]
 
+    def first(self, value: T) -> T:
+        """The value: one process fits."""
+        return value
+
+    def piece(self, number: int) -> Any:
+        """A partition's piece, delayed."""
+        return dask.delayed(as_piece, pure=False, traverse=False)(*self.pieces[number])
+
     def _looks(self, look: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> list[Any]:
         # One copy of the look serves all tasks.
         shared = dask.delayed(look, pure=False, traverse=False)
-        piece = dask.delayed(as_piece, pure=False, traverse=False)
         task = dask.delayed(_look, pure=False, traverse=False)
-        return [
-            task(shared, piece(*parts), *more)
-            for parts, more in zip(self.pieces, given, strict=True)
-        ]
+        return [task(shared, self.piece(number), *more) for number, more in enumerate(given)]
 
 
 def as_piece(X: Any, y: Any = None, weight: Any = None) -> Piece:

@@ -64,6 +64,7 @@ class Static(NamedTuple):
 
     valued: whether the loop takes the value of a loss that is a mean in every epoch; otherwise it
         is taken when the loop is done.
+    axis: of a mesh, whose devices hold the rows; None where they are in one place.
     """
 
     architecture: Architecture
@@ -72,9 +73,12 @@ class Static(NamedTuple):
     selection: str
     sam: str
     valued: bool
+    axis: str | None = None
 
 
-def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
+def what_is_compiled(
+    architecture: Architecture, settings: Settings, axis: str | None = None
+) -> Static:
     """The words of the settings."""
     return Static(
         architecture=architecture,
@@ -84,6 +88,7 @@ def what_is_compiled(architecture: Architecture, settings: Settings) -> Static:
         sam=settings.sam,
         # In short runs another look at the rows takes longer to compile.
         valued=settings.epochs < LONG,
+        axis=axis,
     )
 
 
@@ -271,15 +276,16 @@ def gradients_of(
 def sums_of(
     parameters: Array, slope: Array | None, data: Packed, static: Static, *, valued: bool
 ) -> BothSums:
-    """Both classes' sums; valued as in `class_sums`."""
+    """Both classes' sums over all places; valued as in `class_sums`."""
     if data.rescaling is not None:
         parameters = for_shared_inputs(parameters, data.rescaling, static.architecture, jnp)
     shared = None if slope is None else of_slope(slope[:, None], xp=jnp)
     look = functools.partial(class_sums, parameters, shared, loss=static.loss, valued=valued)
-    return BothSums(
+    both = BothSums(
         negatives=look(data.negatives, static.architecture, positive=False),
         positives=look(data.positives, static.architecture, positive=True),
     )
+    return both if static.axis is None else both.everywhere(static.loss, static.axis)
 
 
 def penalty(means: Means, alpha: Array) -> Array:

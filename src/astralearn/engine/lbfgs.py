@@ -25,6 +25,7 @@ from astralearn.engine.epoch import (
 )
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import Seen
+from astralearn.engine.places import Places
 from astralearn.engine.programs import program
 from astralearn.engine.rows import Packed
 
@@ -48,18 +49,20 @@ def minimise(
     raw_slope_max: float,
     iterations: int,
     tell: Callable[[dict[str, np.ndarray]], bool],
+    places: Places | None = None,
 ) -> Minimum:
     """Minimise one network's loss.
 
     start: the parameters and the raw slope, (P + 1,).
     tell: called after each iteration with what is monitored but for the epoch; True ends the
         search there.
+    places: that hold the rows, where all of them search at once; None for one.
     """
-    look = program(_look, (start, data), static=static, thorough=False)
+    look = program(_look, (start, data), static=static, thorough=False, places=places)
     dtype, done = start.dtype, 0
 
     def at(v: np.ndarray) -> tuple[Array, Array, Epoch]:
-        return look(jnp.asarray(v, dtype), data, np.asarray(alpha, dtype))
+        return look(v.astype(dtype), data, np.asarray(alpha, dtype))
 
     def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient, _ = at(v)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Means, add_class, count_class
 from astralearn.core.confusion import SoftConfusion
@@ -80,6 +81,37 @@ class BothSums(NamedTuple):
             self.negatives.gradient.times(2.0 * (1.0 - positive_share) * by_negatives),
             self.positives.gradient.times(2.0 * positive_share * by_positives),
         )
+
+    def everywhere(self, loss: Loss, axis: str) -> BothSums:
+        """These sums over all devices along a mesh's axis: all that travels in an epoch.
+
+        First the few means and peaks of each, then one gradient in the unit that they agree on.
+        """
+        own = [(of_class.means, of_class.held_out) for of_class in self]
+        leaves, tree = jax.tree.flatten(own)
+        told = jax.lax.all_gather(jnp.stack([*leaves, *(of.peak for of in self)]), axis)
+        peaks = jnp.max(told[:, -2:], axis=0)
+
+        def add(mine: Array, theirs: Array) -> tuple[Array, None]:
+            added = jax.tree.map(
+                lambda *parts: add_class(*parts, power=loss.power, xp=jnp),
+                tree.unflatten(mine),
+                tree.unflatten(theirs),
+                is_leaf=lambda part: isinstance(part, ClassMeans),
+            )
+            return jnp.stack(jax.tree.leaves(added)), None
+
+        means = tree.unflatten(jax.lax.scan(add, told[0, :-2], told[1:, :-2])[0])
+        gradients = [
+            of.gradient.times(jnp.exp(of.peak - peak)) for of, peak in zip(self, peaks, strict=True)
+        ]
+        flat, restored = ravel_pytree(gradients)
+        gradients = restored(jax.lax.psum(flat, axis))
+        negatives, positives = (
+            ClassSums(of_class, peak, gradient, held_out)
+            for (of_class, held_out), peak, gradient in zip(means, peaks, gradients, strict=True)
+        )
+        return BothSums(negatives, positives)
 
 
 class Seen(NamedTuple):

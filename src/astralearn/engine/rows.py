@@ -118,12 +118,30 @@ class Fold:
     view: how the network sees them.
     held_out: rows to monitor and select on, through the same view.
     costs: what mistakes on rows of either cost.
+    everywhere: what negatives and positives weigh in all places, where the rows are those of one
+        place among several.
     """
 
     train: Rows
     view: View
     held_out: Rows | None = None
     costs: Costs = field(default_factory=Costs)
+    everywhere: tuple[float, float] | None = None
+
+    @property
+    def class_weights(self) -> tuple[float, float]:
+        """What negatives and positives weigh."""
+        if self.everywhere is not None:
+            return self.everywhere
+        rows = self.train
+        negatives, positives = (
+            float(rows.weight[rows.positive == label].sum()) for label in (False, True)
+        )
+        return negatives, positives
+
+    def n_rows(self, positive: bool) -> int:
+        """How many rows of a class it holds, those held out too."""
+        return sum(len(rows.of_class(positive)) for rows in self.parts)
 
     @property
     def parts(self) -> list[Rows]:
@@ -139,6 +157,18 @@ class Rescaling(NamedTuple):
 
     ratio: Any
     shift: Any
+
+
+class Room(NamedTuple):
+    """How many rows are laid out, alike in every place.
+
+    negatives, positives: the most that a device holds.
+    devices: in this place.
+    """
+
+    negatives: int
+    positives: int
+    devices: int
 
 
 class ClassRows(NamedTuple):
@@ -175,18 +205,26 @@ def pack(
     n_networks: int,
     dtype: Any = np.float32,
     chunk_numbers: int = CHUNK_NUMBERS,
+    room: Room | None = None,
 ) -> Packed:
     """The rows of one fold that all networks share, or of one fold per network.
 
     Folds over the same rows become one matrix, under one scaling: a product with that serves all
     networks at once, which takes half of the time of a product for each.
+
+    room: for what several places hold, where they share one fold; None: for the folds' own rows.
     """
     together = len(folds) > 1 and share_rows(folds)
-    pack_class = _pack_once if together else _pack_each
     longest = chunk_numbers // n_networks
+
+    def packed(positive: bool) -> ClassRows:
+        if together:
+            return _pack_once(folds, positive=positive, longest=longest, dtype=dtype)
+        return _pack_each(folds, positive=positive, longest=longest, dtype=dtype, room=room)
+
     return Packed(
-        negatives=pack_class(folds, positive=False, longest=longest, dtype=dtype),
-        positives=pack_class(folds, positive=True, longest=longest, dtype=dtype),
+        negatives=packed(False),
+        positives=packed(True),
         rescaling=_rescaling([fold.view for fold in folds], dtype) if together else None,
     )
 
@@ -238,14 +276,18 @@ def _pack_once(folds: Sequence[Fold], *, positive: bool, longest: int, dtype: An
     return packed
 
 
-def _pack_each(folds: Sequence[Fold], *, positive: bool, longest: int, dtype: Any) -> ClassRows:
+def _pack_each(
+    folds: Sequence[Fold], *, positive: bool, longest: int, dtype: Any, room: Room | None
+) -> ClassRows:
     """The rows of one class, each fold's for itself.
 
     Rows become inputs on their way in, a chunk at a time: beside the caller's data there is this
     one copy.
     """
-    most = max(sum(len(rows.of_class(positive)) for rows in fold.parts) for fold in folds)
-    n_chunks, length = chunking(most, longest)
+    if room is None:
+        room = Room(*(max(fold.n_rows(of) for fold in folds) for of in (False, True)), devices=1)
+    n_chunks, length = chunking(room[positive], longest)
+    n_chunks *= room.devices
     shape = (n_chunks, len(folds), folds[0].view.n_inputs + 1, length)
     packed = _nothing(folds, shape, dtype)
     for k, fold in enumerate(folds):

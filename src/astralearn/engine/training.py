@@ -3,7 +3,8 @@
 Between segments there is room for progress, a time limit and an interruption. Networks are split
 into groups by the data alone, never by the number of workers, so that the same call gives the same
 bits however many cores there are. Each group is one compiled loop on one core; groups run side by
-side in threads.
+side in threads. Rows that several processes hold are one stack's too: then a group's loop runs in
+all of them, a group after the other.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from astralearn.engine.epoch import (
 )
 from astralearn.engine.fork import check_fork
 from astralearn.engine.lbfgs import minimise
+from astralearn.engine.places import AXIS, Places, any_says
 from astralearn.engine.programs import program
 from astralearn.engine.rows import CHUNK_NUMBERS, Packed, pack
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
@@ -60,6 +62,7 @@ class _Group:
     """Networks that train as one.
 
     members: their numbers in the stack.
+    places: that hold the rows; None for this one.
     """
 
     index: int
@@ -67,24 +70,40 @@ class _Group:
     rows: Packed
     start: State
     hyper: Hyperparameters
+    places: Places | None
 
     @classmethod
     def of(
-        cls, stack: Stack, settings: Settings, index: int, members: list[int], chunk_numbers: int
+        cls,
+        stack: Stack,
+        settings: Settings,
+        index: int,
+        members: list[int],
+        chunk_numbers: int,
+        places: Places | None,
     ) -> _Group:
         alpha, highest = stack.own_alpha(members), stack.own_raw_slope_max(members)
+        folds = stack.folds_of(members)
         return cls(
             index=index,
             members=members,
             rows=pack(
-                stack.folds_of(members),
+                folds,
                 n_networks=len(members),
                 dtype=stack.dtype,
                 chunk_numbers=chunk_numbers,
+                room=None if places is None else places.room(folds[0]),
             ),
             start=stack.start(members, settings.slope_rate_min),
             hyper=hyperparameters(settings, alpha=alpha, raw_slope_max=highest),
+            places=places,
         )
+
+    def on_devices(self) -> Packed:
+        """The rows as they lie: no second copy."""
+        if self.places is not None:
+            return self.places.laid_out(self.rows)
+        return jax.tree.map(lambda array: jax.device_put(array, may_alias=True), self.rows)
 
 
 class _Ended(NamedTuple):
@@ -96,16 +115,21 @@ class _Ended(NamedTuple):
 
 @dataclass
 class _Control:
-    """What the threads share."""
+    """What the threads share.
+
+    is_shared: whether several processes have to end together.
+    """
 
     n_groups: int
     deadline: float
     progress: Callable[[Progress], None] | None
+    is_shared: bool
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def is_over(self) -> bool:
-        return self.stop.is_set() or time.monotonic() >= self.deadline
+    def is_over(self, done: int) -> bool:
+        over = self.stop.is_set() or (done > 0 and time.monotonic() >= self.deadline)
+        return any_says(over) if self.is_shared else over
 
     def tell(self, group: _Group, record: History, done: int, epochs: int) -> None:
         if self.progress is None:
@@ -138,12 +162,17 @@ def train(
         rounding only.
     """
     lbfgs = settings.solver == "lbfgs"
+    places = Places.of_processes() if stack.is_spread else None
+    if places is not None:
+        # Each place has a core of its own, and fewer groups tell each other less.
+        n_jobs, group = 1, stack.fewest_groups()
     groups = stack.groups(1 if lbfgs else group)
-    control = _Control(len(groups), time.monotonic() + settings.time_limit, progress)
+    deadline = time.monotonic() + settings.time_limit
+    control = _Control(len(groups), deadline, progress, is_shared=places is not None)
 
     def run(index: int) -> _Ended:
         with _own_settings(stack.dtype):
-            one = _Group.of(stack, settings, index, groups[index], chunk_numbers)
+            one = _Group.of(stack, settings, index, groups[index], chunk_numbers, places)
             return (_run_lbfgs if lbfgs else _run_adam)(stack, settings, control, one)
 
     ended, interrupted = _in_threads(run, len(groups), n_jobs, control)
@@ -198,27 +227,24 @@ def _in_threads(
     return [future.result() for future in futures], interrupted
 
 
-def _on_device(rows: Packed) -> Packed:
-    """The rows as they lie: no second copy."""
-    return jax.tree.map(lambda array: jax.device_put(array, may_alias=True), rows)
-
-
 def _begin(
     stack: Stack, settings: Settings, group: _Group
 ) -> tuple[State, Callable[[State, int], tuple[State, Epoch]]]:
     """Where a group starts, and what takes it so many epochs further, compiled."""
-    rows = _on_device(group.rows)
+    rows = group.on_devices()
     loop = program(
         epochs,
         (group.start, rows, group.hyper),
-        static=what_is_compiled(stack.architecture, settings),
+        static=what_is_compiled(stack.architecture, settings, group.places and AXIS),
         thorough=settings.epochs >= LONG,
+        places=group.places,
     )
 
     def advance(state: State, n: int) -> tuple[State, Epoch]:
         return loop(state, rows, group.hyper, np.int32(n))
 
-    return advance(jax.device_put(group.start), 0)[0], advance
+    start = group.start if group.places is not None else jax.device_put(group.start)
+    return advance(start, 0)[0], advance
 
 
 def _segment(settings: Settings, group: _Group) -> int:
@@ -231,6 +257,9 @@ def _segment(settings: Settings, group: _Group) -> int:
     weights = group.rows.negatives.weight, group.rows.positives.weight
     n_rows = sum(weight.shape[0] * weight.shape[-1] for weight in weights)
     quick = min(TENTH, QUICK // (len(group.members) * n_rows))
+    if group.places is not None:
+        # All places need one answer, whatever they hold, and a record is a talk of its own.
+        quick = TENTH
     return max(1, -(-settings.epochs // RECORDS), quick)
 
 
@@ -241,7 +270,7 @@ def _run_adam(stack: Stack, settings: Settings, control: _Control, group: _Group
     with control.lock:  # one thread compiles, the others find it compiled
         state, advance = _begin(stack, settings, group)
     done = 0
-    while done < settings.epochs and not (control.stop.is_set() or (done and control.is_over())):
+    while done < settings.epochs and not control.is_over(done):
         n = 1 if done == 0 and settings.records is None else min(length, settings.epochs - done)
         state, seen = advance(state, n)
         looks.append(jax.tree.map(np.asarray, seen))  # a quarter of the time of jax.device_get
@@ -259,16 +288,17 @@ def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Grou
     def tell(record: History) -> bool:
         records.append(record | {"epoch": start.epoch + np.int32(len(records) + 1)})
         control.tell(group, record, len(records), settings.epochs)
-        return control.is_over()
+        return control.is_over(len(records))
 
     end = minimise(
-        _on_device(group.rows),
+        group.on_devices(),
         np.concatenate([start.parameters[0], start.raw_slope]),
-        what_is_compiled(stack.architecture, settings),
+        what_is_compiled(stack.architecture, settings, group.places and AXIS),
         alpha=float(group.hyper.alpha[0]),
         raw_slope_max=float(group.hyper.raw_slope_max[0]),
         iterations=settings.epochs,
         tell=tell,
+        places=group.places,
     )
     names = records[0] if records else ()
     history = {name: np.stack([record[name] for record in records], axis=1) for name in names}
