@@ -154,6 +154,7 @@ JAX = {
     "engine/epoch.py",
     "engine/programs.py",
     "engine/lbfgs.py",
+    "engine/places.py",
     "engine/training.py",
 }
 

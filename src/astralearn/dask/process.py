@@ -1,8 +1,8 @@
-"""One of the processes that train together: `python -m astralearn.dask.process <folder>`.
+"""One of the processes that train together, beside a Dask worker.
 
-The folder holds a job and the rows. The first process leaves the fitted classifier there; one that
-fails leaves its error. Standard input is its leash: where that ends, or nothing comes for
-PATIENCE seconds, so does the process, whatever it is doing.
+`python -m astralearn.dask.process <folder>`: the folder holds a job and the rows. The first process
+leaves the fitted classifier there; one that fails leaves its error. Standard input is its leash:
+where that ends, or nothing comes for PATIENCE seconds, so does the process, whatever it does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Job(NamedTuple):
     labels: that codes stand for.
     names: of the features, or None.
     coordinator: where the processes meet.
-    number: of this process, of `count`.
+    number: of this process, of `n_processes`.
     devices: how many cores it takes.
     """
 
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     validation: Any
     coordinator: str
     number: int
-    count: int
+    n_processes: int
     devices: int
 
 
@@ -83,7 +83,7 @@ def run(folder: Path, job: Job) -> None:
     jax.config.update("jax_num_cpu_devices", job.devices)
     jax.distributed.initialize(
         job.coordinator,
-        job.count,
+        job.n_processes,
         job.number,
         initialization_timeout=START,
         heartbeat_timeout_seconds=HEARTBEAT,

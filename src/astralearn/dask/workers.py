@@ -1,4 +1,4 @@
-"""Networks that train on every row, in processes beside the workers that hold them.
+"""Networks that train on every row, in processes beside Dask's workers.
 
 Each worker writes its share of the rows to its disk and starts one process (`dask.process`), which
 trains with those of the others under `jax.distributed`. A worker's own JAX, if it has any, is left
@@ -83,7 +83,7 @@ def fit_in_workers(
 
 
 def dealt(spread: Spread[Partitions], workers: Sequence[str]) -> list[Share]:
-    """Runs of partitions with about as many rows for each worker, the same in every fit."""
+    """Runs of partitions, about as many rows for each worker, always dealt alike."""
     rows = [int(one.sums.rows.sum()) for one in spread.described]
     middles = np.cumsum(rows) - np.asarray(rows) / 2
     owner = np.minimum(middles * len(workers) // sum(rows), len(workers) - 1).astype(int)
@@ -148,7 +148,7 @@ def _start(
             validation=validation,
             coordinator=f"{urlsplit(first).hostname or '127.0.0.1'}:{port}",
             number=number,
-            count=len(shares),
+            n_processes=len(shares),
             devices=threads.get(share.worker, 1),
         )
         client.run(_launch, pickle.dumps(job), fit, workers=[share.worker])

@@ -1,5 +1,5 @@
 """Trains a stack of small networks at once: NumPy in and out, JAX inside.
 
 NumPy alone: `reproducible`, `view`, `rows`, `network`, `stack`, `fork`, `interrupts`.
-JAX: `objective`, `epoch`, `programs`, `lbfgs`, `training`.
+JAX: `objective`, `epoch`, `places`, `programs`, `lbfgs`, `training`.
 """

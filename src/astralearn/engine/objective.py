@@ -88,6 +88,8 @@ class BothSums(NamedTuple):
         First the few means and peaks of each, then one gradient in the unit that they agree on.
         """
         own = [(of_class.means, of_class.held_out) for of_class in self]
+        leaves: list[Array]
+        tree: Any
         leaves, tree = jax.tree.flatten(own)
         told = jax.lax.all_gather(jnp.stack([*leaves, *(of.peak for of in self)]), axis)
         peaks = jnp.max(told[:, -2:], axis=0)

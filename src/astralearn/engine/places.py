@@ -1,4 +1,4 @@
-"""Rows in several places: JAX's processes and devices, and what they tell each other.
+"""Rows in several places: JAX's processes and devices, and what they tell.
 
 Whoever launches the processes calls `jax.distributed.initialize()` in each. All of them then run
 the same program; each holds its own rows, and they add up their sums in every epoch.
@@ -56,7 +56,7 @@ class Places(NamedTuple):
         return jax.tree.map(everywhere, rows)
 
     def everywhere(self, function: Callable[..., Any], n_arguments: int) -> Callable[..., Any]:
-        """The function of each place's own rows, its second argument; the others are shared."""
+        """The function of each place's own rows, its second argument, and shared ones."""
         specs = [PartitionSpec() for _ in range(n_arguments)]
         specs[1] = PartitionSpec(AXIS)
         # What a function gives is made of sums over all places, and so the same in each.

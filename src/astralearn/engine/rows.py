@@ -133,11 +133,8 @@ class Fold:
         """What negatives and positives weigh."""
         if self.everywhere is not None:
             return self.everywhere
-        rows = self.train
-        negatives, positives = (
-            float(rows.weight[rows.positive == label].sum()) for label in (False, True)
-        )
-        return negatives, positives
+        weight, positive = self.train.weight, self.train.positive
+        return float(weight[~positive].sum()), float(weight[positive].sum())
 
     def n_rows(self, positive: bool) -> int:
         """How many rows of a class it holds, those held out too."""
@@ -285,7 +282,8 @@ def _pack_each(
     one copy.
     """
     if room is None:
-        room = Room(*(max(fold.n_rows(of) for fold in folds) for of in (False, True)), devices=1)
+        most = [max(fold.n_rows(of) for fold in folds) for of in (False, True)]
+        room = Room(most[0], most[1], devices=1)
     n_chunks, length = chunking(room[positive], longest)
     n_chunks *= room.devices
     shape = (n_chunks, len(folds), folds[0].view.n_inputs + 1, length)
