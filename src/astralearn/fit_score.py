@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from astralearn.datasets import read_table
-from astralearn.datasets.problem import labelled
+from astralearn.datasets.problem import labelled, majority_of
 from astralearn.datasets.streams import check_place, writing
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
+from astralearn.large_table import fit_large, is_large
 from astralearn.model_card import card
 from astralearn.model_file import load
 from astralearn.report.whole_file import write_whole
@@ -74,7 +75,8 @@ def fit_table(
 ) -> FittedTable:
     """Learn from a table.
 
-    data: a file (CSV, Parquet, ARFF, Excel), or a pandas or polars frame.
+    data: a file (CSV, Parquet, ARFF, Excel), or a pandas or polars frame. Parquet of 2 GB and more
+        is read in blocks.
     target: the column to predict; the rarer of its two values is the positive one.
     positive: the positive value where there are more than two.
     model: with other settings than the default's; it is fitted.
@@ -84,31 +86,16 @@ def fit_table(
     """
     if out is not None:
         check_place(out)
-    notes: list[str] = []
-    name: str | None = None
-    if isinstance(data, str | Path):
-        name = Path(data).name
-        frame = read_table(data, separator=separator, encoding=encoding)
-        if name.lower().endswith(TEXT_ENDINGS):
-            said = text_form(data, separator=separator, encoding=encoding).said()
-            notes += [said] if said else []
-    else:
-        frame = as_frame(data)
-    rows, labels, minority, said_of_labels = labelled(frame, target, positive=positive)
-    is_positive = (labels == minority).to_numpy()
-    if is_positive.sum() > (~is_positive).sum():
-        raise ValueError(
-            f"positive must be the rarer class of {target!r}; {minority!r} has "
-            f"{int(is_positive.sum())} of {len(labels)} rows"
-        )
-    others = sorted(set(labels) - {minority})
-    majority = others[0] if len(others) == 1 else f"not {minority}"
-    y = pd.Series(np.where(is_positive, minority, majority), name=str(target))
     model = TabularASTraClassifier(random_state=0) if model is None else model
+    name = Path(data).name if isinstance(data, str | Path) else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(rows.drop(columns=str(target)), y)
-    notes += [*said_of_labels, *described(model.encoder_)]
+        if isinstance(data, str | Path) and is_large(data, model):
+            notes = fit_large(data, str(target), positive=positive, model=model)
+        else:
+            form = {"separator": separator, "encoding": encoding}
+            notes = _fit_in_memory(data, target, positive=positive, model=model, **form)
+    notes += described(model.encoder_)
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
     if decision is not None:
         model = model.decide(decision)
@@ -119,6 +106,31 @@ def fit_table(
             model.save(out)
             write_whole(Path(f"{out}.md"), written)
     return FittedTable(model, notes, written)
+
+
+def _fit_in_memory(
+    data: Any,
+    target: str,
+    *,
+    positive: object,
+    model: TabularASTraClassifier,
+    separator: str | None,
+    encoding: str | None,
+) -> list[str]:
+    """Fit the model to the whole table; says what was assumed, a sentence each."""
+    notes: list[str] = []
+    if isinstance(data, str | Path):
+        frame = read_table(data, separator=separator, encoding=encoding)
+        if Path(data).name.lower().endswith(TEXT_ENDINGS):
+            said = text_form(data, separator=separator, encoding=encoding).said()
+            notes += [said] if said else []
+    else:
+        frame = as_frame(data)
+    rows, labels, minority, said_of_labels = labelled(frame, target, positive=positive)
+    majority = majority_of(labels.value_counts(), minority, target)
+    y = pd.Series(np.where(labels == minority, minority, majority), name=str(target))
+    model.fit(rows.drop(columns=str(target)), y)
+    return [*notes, *said_of_labels]
 
 
 def suggest(

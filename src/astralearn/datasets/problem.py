@@ -168,10 +168,31 @@ def labelled(frame: pd.DataFrame, target: str, *, positive: object = None) -> La
                 f"{target!r} has integers too long to be told apart beside missing values, where "
                 f"they are floats: leave the rows without {target!r} out of the file"
             )
-    # As objects, since a category that never occurs is no class.
-    labels = frame[target].astype(object).map(_as_text)
-    minority = _minority(labels, target, positive, notes)
+    labels = label_texts(frame[target])
+    minority = minority_of(labels.value_counts(), target, positive, notes)
     return Labelled(frame, labels, minority, notes)
+
+
+def label_texts(column: pd.Series) -> pd.Series:
+    """The labels of a column without gaps, as texts."""
+    # As objects, since a category that never occurs is no class.
+    codes, found = pd.factorize(column.astype(object))
+    texts = np.asarray([_as_text(value) for value in found], object)
+    return pd.Series(texts[codes], index=column.index, dtype=object)
+
+
+def majority_of(counts: pd.Series, minority: str, target: str) -> str:
+    """What the labels beside the minority are called; refuses one that is not the rarer.
+
+    counts: of labels as texts.
+    """
+    if 2 * counts[minority] > counts.sum():
+        raise ValueError(
+            f"positive must be the rarer class of {target!r}; {minority!r} has "
+            f"{counts[minority]} of {counts.sum()} rows"
+        )
+    others = sorted(set(counts.index) - {minority})
+    return others[0] if len(others) == 1 else f"not {minority}"
 
 
 def listed_columns(frame: pd.DataFrame) -> str:
@@ -196,8 +217,12 @@ def _counts_rows(numbers: pd.DataFrame) -> list[str]:
     return [name for name in whole if numbers[name].is_unique]
 
 
-def _minority(labels: pd.Series, target: str, positive: object, notes: list[str]) -> str:
-    counts = labels.value_counts()
+def minority_of(counts: pd.Series, target: str, positive: object, notes: list[str]) -> str:
+    """Which label is positive, as in `problem_from_frame`.
+
+    counts: of labels as texts, the most frequent first.
+    notes: what is assumed is added to them.
+    """
     first = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items())
     values = "; ".join([first + _more(len(counts) - 10) or "none at all", *notes])
     if len(counts) < 2:

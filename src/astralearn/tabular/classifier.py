@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -20,6 +20,8 @@ import astralearn
 from astralearn.classifier import ASTraClassifier
 from astralearn.classifier.checks import check_labels
 from astralearn.classifier.labels import TwoClasses, positive_index
+from astralearn.classifier.shard_fit import Spread, fit_pieces
+from astralearn.classifier.shards import Pieces
 from astralearn.tabular.columns import as_frame, listed
 from astralearn.tabular.encoder import MOST_CATEGORIES, TableEncoder
 from astralearn.tabular.explain import reasons, typical_row
@@ -115,6 +117,33 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         y: two labels, (rows,).
         sample_weight: at least 0, (rows,).
         """
+        y = self._learn_columns(X, y)
+        encoded = self.encoder_.transform(X)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.classifier_ = self._new_classifier().fit(encoded, y, **weights)
+        labels, counts = np.unique(y, return_counts=True)
+        rarer = labels[positive_index(counts)]
+        self.minority_class_ = getattr(self.classifier_, "minority_class_", rarer)
+        is_positive = y == self.minority_class_
+        return self._remember(encoded[~is_positive], len(y), int(is_positive.sum()))
+
+    def fit_pieces(self, X: Any, y: Any, pieces: Callable[[TableEncoder], Pieces]) -> Self:
+        """Learn columns from some rows, and classes from all rows of a large table.
+
+        X, y: as for `fit`, rows that the columns are learned from.
+        pieces: all rows in pieces, encoded by the encoder given.
+        """
+        y = self._learn_columns(X, y)
+        self.classifier_ = self._new_classifier()
+        spread = Spread.of(pieces(self.encoder_))
+        self.classifier_._warn_of_the_end(*fit_pieces(self.classifier_, spread))
+        self.minority_class_ = self.classifier_.minority_class_
+        of_majority = self.encoder_.transform(as_frame(X)[y != self.minority_class_])
+        n_positives = int(spread.sums.rows[spread.sums.labels == self.minority_class_].sum())
+        return self._remember(of_majority, int(spread.sums.rows.sum()), n_positives)
+
+    def _learn_columns(self, X: Any, y: Any) -> np.ndarray:
+        """Fit the encoder; returns the labels as an array."""
         frame = as_frame(X)
         target = getattr(y, "name", None)
         y = self._checked_labels(y, len(frame), target or "y")
@@ -129,28 +158,32 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         if len(left_out) + len(self.drop) == frame.shape[1]:
             left_out = []
         for sentence in self.said_of_columns(left_out):
-            warnings.warn(sentence, UserWarning, stacklevel=2)
+            warnings.warn(sentence, UserWarning, stacklevel=3)
         self.encoder_ = TableEncoder(
             drop=[*self.drop, *left_out],
             max_categories=self.max_categories,
             absolute_days=self.absolute_days,
             group=self.group,
         )
-        encoded = self.encoder_.fit(X).transform(X)
+        self.encoder_.fit(X)
+        self.target_ = None if target is None else str(target)
+        return y
+
+    def _new_classifier(self) -> Any:
         default = ASTraClassifier(random_state=self.random_state)
-        self.classifier_ = clone(default if self.classifier is None else self.classifier)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.classifier_.fit(encoded, y, **weights)
+        return clone(default if self.classifier is None else self.classifier)
+
+    def _remember(self, of_majority: np.ndarray, n_rows: int, n_positives: int) -> Self:
+        """Set what scikit-learn, `explain` and cards ask for.
+
+        of_majority: encoded rows of the majority.
+        """
         self.classes_ = self.classifier_.classes_
-        rarer = labels[positive_index(counts)]
-        self.minority_class_ = getattr(self.classifier_, "minority_class_", rarer)
         self.n_features_in_ = self.encoder_.n_features_in_
         if hasattr(self.encoder_, "feature_names_in_"):
             self.feature_names_in_ = self.encoder_.feature_names_in_
-        is_positive = y == self.minority_class_
-        self.typical_ = typical_row(self.encoder_, encoded[~is_positive])
-        self.n_rows_, self.n_positives_ = len(y), int(is_positive.sum())
-        self.target_ = None if target is None else str(target)
+        self.typical_ = typical_row(self.encoder_, of_majority)
+        self.n_rows_, self.n_positives_ = n_rows, n_positives
         self.data_: str | None = None
         self.versions_ = _versions()
         return self
