@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Classes(NamedTuple):
-    """The two classes of a target: the minority's label, and what the others are called."""
+    """The two classes of a target: the minority's label, and the others' name."""
 
     target: str
     minority: str

@@ -182,7 +182,7 @@ def label_texts(column: pd.Series) -> pd.Series:
 
 
 def majority_of(counts: pd.Series, minority: str, target: str) -> str:
-    """What the labels beside the minority are called; refuses one that is not the rarer.
+    """What the other labels are called; refuses a minority that is not the rarer.
 
     counts: of labels as texts.
     """
