@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progre
 # One thread for each of several workers: threads that wait for a core in turns take longer.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test test-fast test-long lint types bench figures attack clean
+.PHONY: demo test test-fast test-long lint types bench figures docs docs-open package attack clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/quickstart.py
@@ -35,11 +35,23 @@ bench: .venv/.dev
 figures: .venv/.dev
 	$(BIN)/python docs/figures.py
 
+# Sphinx runs the gallery and the snippets; KERAS_BACKEND needs no further package.
+docs: .venv/.docs
+	KERAS_BACKEND=jax $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "The site: docs/_build/html/index.html"
+
+docs-open: docs
+	$(BIN)/python -m webbrowser "file://$(CURDIR)/docs/_build/html/index.html"
+
+# What a release would publish, built and tried out in an environment of its own.
+package: .venv/.dev
+	.ci/package $(BIN)/python
+
 attack: .venv/.dev
 	$(BIN)/python attack/run.py
 
 clean:
-	rm -rf .venv
+	rm -rf .venv dist docs/_build docs/generated docs/gallery
 
 # The interpreter alone, then the run-time dependencies, then every extra: each stamp is redone when what it was made from changes.
 .venv/bin/python:
@@ -55,3 +67,8 @@ clean:
 	@echo "Installing astralearn with every extra into .venv (once, a few minutes) ..."
 	@$(PIP) --editable ".[all,dev]"
 	@touch .venv/.run $@
+
+.venv/.docs: .venv/.dev
+	@echo "Installing Sphinx into .venv (once) ..."
+	@$(PIP) --editable ".[docs]"
+	@touch $@

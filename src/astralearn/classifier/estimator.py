@@ -163,7 +163,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Epochs run.
     history_ : dict of arrays
         Means over the networks along training: "epoch", "loss", "fnr", "fpr", "g_mean", "mcc",
-        "e_ratio", "slope", "threshold", "slope_rate", and "val_…" with validation rows.
+        "e_ratio", "slope", "threshold", "slope_rate"; with validation rows "val_loss" and so on.
     coefs_ : array (n_estimators, n_parameters)
         The networks' weights.
 
