@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from astralearn.classifier import ASTraClassifier
     from astralearn.model_file import load
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = ["ASTraClassifier", "load", "__version__"]
 __all__ += core.__all__
@@ -27,8 +27,20 @@ _LATER = {"ASTraClassifier": "astralearn.classifier", "load": "astralearn.model_
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module 'astralearn' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*globals(), *_LATER, "__version__"])
+
+
+def _version() -> str:
+    """The installed version: the tag that it was built from, or the commit after it."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("astralearn")
+    except PackageNotFoundError:
+        return "0+unknown"
