@@ -25,6 +25,8 @@ test-long: .venv/.dev
 lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/python .ci/links.py
 
 types: .venv/.dev
 	$(BIN)/mypy
@@ -38,6 +40,7 @@ figures: .venv/.dev
 # Sphinx runs the gallery and the snippets; KERAS_BACKEND needs no further package.
 docs: .venv/.docs
 	KERAS_BACKEND=jax $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python .ci/links.py docs/_build/html
 	@echo "The site: docs/_build/html/index.html"
 
 docs-open: docs

@@ -31,8 +31,8 @@ def command(*arguments: str) -> str:
 version = importlib.metadata.version("astralearn")
 assert command("--version") == f"astralearn {version}\n" == f"astralearn {astralearn.__version__}\n"
 
-import numpy as np
-import pandas as pd
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
 
 rng = np.random.default_rng(0)
 is_fraud = np.arange(2000) < 8
@@ -45,7 +45,9 @@ command("score", "cards.astra", "new.csv", "--out", "scored.csv", "--top", "8", 
 scored = pd.read_csv("scored.csv")
 assert scored.loc[:7, "flag"].sum() == 8, scored.head(8)
 
-model = astralearn.ASTraClassifier(random_state=0).fit(np.log(cards[["amount"]].to_numpy()), is_fraud)
+model = astralearn.ASTraClassifier(random_state=0).fit(
+    np.log(cards[["amount"]].to_numpy()), is_fraud
+)
 model.save("model.astra")
 same = astralearn.load("model.astra")
 assert model.expectations_.recall == same.expectations_.recall

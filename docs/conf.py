@@ -10,7 +10,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 # Keras comes with a backend of the user's choice; the reference is the same on each.
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
-import astralearn
+import astralearn  # noqa: E402
 
 project = "astralearn"
 author = "The astralearn developers"

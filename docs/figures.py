@@ -103,7 +103,9 @@ def order_figure() -> None:
         found = is_eight[: is_eight.sum()].sum()
         axes.set_ylabel(f"{name}\n{found} of {is_eight.sum()}", rotation=0, ha="right", va="center")
         axes.set(xticks=[], yticks=[])
-    rows[0].set_title("Test rows, highest score first; eights are blue, and belong left of the line")
+    rows[0].set_title(
+        "Test rows, highest score first; eights are blue, and belong left of the line"
+    )
     rows[-1].set_xticks([0, 168, 891], ["1st", "169th", "892nd"])
     figure.savefig(IMG / "order.png", dpi=150)
     plt.close(figure)

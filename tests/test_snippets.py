@@ -52,6 +52,11 @@ astralearn.bench.bench = signature.bind
 # Per page: what each snippet finds there, and which packages the page wants.
 PAGES = {
     "README.md": (["", TORCH, KERAS, ROWS], ["torch", "keras", "lightgbm"]),
+    "docs/index.md": ([f"{ROWS}X_new = X"], []),
+    "docs/five_positives.md": ([""] * 6, []),
+    "docs/costs.md": (["", ""], []),
+    "docs/intervals.md": ([""], []),
+    "docs/production.md": (["", "", ""], ["onnx", "onnxruntime"]),
     "docs/pytorch.md": ([TORCH, ONE_RANK, LOADER], ["torch"]),
     "docs/keras.md": ([KERAS], ["keras"]),
     "docs/boosting.md": ([ROWS], ["lightgbm", "xgboost", "catboost"]),

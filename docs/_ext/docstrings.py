@@ -94,7 +94,7 @@ def types_of(obj: Any) -> dict[str, str]:
 
 
 def in_sections(
-    app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]
+    _app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """Sphinx's hook."""
     if what == "module":

@@ -25,7 +25,8 @@ model = ASTraClassifier(random_state=0).fit(X, y)
 curve = model.expectations_.curve
 share, miss, alarm = 20 / 3000, 100.0, 1.0
 mean, low, high = (
-    share * miss * (1 - curve["recall"][end]) + (1 - share) * alarm * curve["false_alarms"][end] / 1000
+    share * miss * (1 - curve["recall"][end])
+    + (1 - share) * alarm * curve["false_alarms"][end] / 1000
     for end in (0, 2, 1)
 )
 

@@ -1,0 +1,56 @@
+"""README and the site: every public name, option and code is in them, and pages stay short."""
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from astralearn import cli
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+ROOMS = ("core", "tabular", "dask", "onnx", "torch", "keras", "boosting", "datasets", "study")
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def named_in_the_reference():
+    """Modules and names of docs/api.md."""
+    text = (DOCS / "api.md").read_text()
+    blocks = re.findall(r"currentmodule:: (\S+)\n\n.*?:toctree: generated\n\n(.*?)```", text, re.S)
+    return {(module, name) for module, names in blocks for name in names.split()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", [*ROOMS, "report"])
+def test_every_public_name_is_in_the_reference(room, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    try:
+        module = importlib.import_module(f"astralearn.{room}")
+    except ImportError as error:
+        pytest.skip(str(error))
+    missing = {(module.__name__, name) for name in module.__all__} - named_in_the_reference()
+    assert not missing
+
+
+def test_every_exit_code_is_explained():
+    codes = {0, 1, cli.USAGE, cli.WORKER_KILLED, cli.INTERRUPTED, *cli.EXIT_CODES.values()}
+    table = (DOCS / "files.md").read_text().split("## Exit codes")[1]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.M)} == codes
+
+
+def test_every_extra_is_in_the_table_of_what_to_install():
+    extras = set(project()["optional-dependencies"]) - {"dev", "docs"}
+    shown = re.findall(r"astralearn\[([\w,]+)\]", (DOCS / "install.md").read_text())
+    assert {extra for each in shown for extra in each.split(",")} == extras
+
+
+def test_every_example_of_the_gallery_ends_in_a_picture():
+    examples = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+    assert len(examples) >= 8
+    for path in examples:
+        assert path.read_text().endswith("plt.show()\n"), path.name
