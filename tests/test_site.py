@@ -37,6 +37,13 @@ def test_every_public_name_is_in_the_reference(room, monkeypatch):
     assert not missing
 
 
+def test_the_readme_is_read_to_the_end():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    prose = [line for line in lines if not line.startswith("|")]
+    assert len(" ".join(prose).split()) <= 700
+    assert not [line for line in prose if len(line) > 100]
+
+
 def test_every_exit_code_is_explained():
     codes = {0, 1, cli.USAGE, cli.WORKER_KILLED, cli.INTERRUPTED, *cli.EXIT_CODES.values()}
     table = (DOCS / "files.md").read_text().split("## Exit codes")[1]
