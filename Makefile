@@ -41,6 +41,7 @@ figures: .venv/.dev
 docs: .venv/.docs
 	KERAS_BACKEND=jax $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python .ci/links.py docs/_build/html
+	$(BIN)/python .ci/narrow.py docs/_build/html
 	@echo "The site: docs/_build/html/index.html"
 
 docs-open: docs
