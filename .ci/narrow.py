@@ -1,6 +1,6 @@
 """No page of the built site scrolls sideways on a phone: each is opened 400 pixels wide.
 
-    python .ci/narrow.py docs/_build/html       needs Chromium; says so and passes without it
+python .ci/narrow.py docs/_build/html       needs Chromium; says so and passes without it
 """
 
 from __future__ import annotations
