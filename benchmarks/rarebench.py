@@ -38,6 +38,8 @@ HALVES = {"open": OPEN, "sealed": SEALED}
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
 WIDTH = 100  # of a line of the pages
 SIGNIFICANT = "Significant, by a 95 % bootstrap interval over problems that leaves out zero:"
+IN_README = 3
+OTHERS_IN_README = "The methods that are among the first three in some score."
 ROOT = Path(__file__).parents[1]
 SCRIPT = "benchmarks/rarebench.py page"
 COLUMNS = [field.name for field in fields(DrawRecord)]
@@ -92,15 +94,19 @@ def standings(records: Sequence[DrawRecord]) -> dict[str, list[Ranked]]:
     return {score: ranking(score_table(for_score(records, score), score)) for score in SCORES}
 
 
-def table(records: Sequence[DrawRecord]) -> str:
-    """A row per method: its mean rank in each score, and its mean score."""
+def table(records: Sequence[DrawRecord], *, first: int | None = None) -> str:
+    """A row per method: its mean rank in each score, and its mean score.
+
+    first: only methods that are among so many first ones in some score.
+    """
     found = standings(records)
+    shown = {ranked.method for of_score in found.values() for ranked in of_score[:first]}
     by_method = {
         score: {ranked.method: ranked for ranked in of_score} for score, of_score in found.items()
     }
     mean_rank = {
         method: np.mean([by_method[score][method].mean_rank for score in SCORES])
-        for method in by_method["auc"]
+        for method in shown
     }
     lines = [
         "| mean rank (mean score) | " + " | ".join(DRAW_SCORES[score] for score in SCORES) + " |",
@@ -185,7 +191,9 @@ def write_pages() -> None:
     sealed = [record for record in records if record.problem in SEALED]
     shown = {
         ROOT / "docs" / "rarebench.md": page(),
-        ROOT / "README.md": f"{what_n_is(sealed or records)}\n\n{table(sealed or records)}\n",
+        ROOT / "README.md": "\n\n".join(
+            [what_n_is(sealed), table(sealed, first=IN_README), OTHERS_IN_README]
+        ),
     }
     for path, text in shown.items():
         put(path, SCRIPT, text)
