@@ -38,6 +38,7 @@ HALVES = {"open": OPEN, "sealed": SEALED}
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
 WIDTH = 100  # of a line of the pages
 SIGNIFICANT = "Significant, by a 95 % bootstrap interval over problems that leaves out zero:"
+LOST = "Problems on which a rival has the highest mean score over all k:"
 IN_README = 3
 OTHERS_IN_README = "The methods that are among the first three in some score."
 ROOT = Path(__file__).parents[1]
@@ -142,6 +143,46 @@ def against_rivals(records: Sequence[DrawRecord]) -> list[str]:
     return said
 
 
+def losses(records: Sequence[DrawRecord]) -> str:
+    """A row per rival: in how many cases it is ahead of the default, for each score."""
+    tables = {score: score_table(for_score(records, score), score) for score in SCORES}
+    ahead = {
+        score: {
+            rival: int(np.sum(found.values[:, i] > found.values[:, found.methods.index(OURS)]))
+            for i, rival in enumerate(found.methods)
+            if rival != OURS
+        }
+        for score, found in tables.items()
+    }
+    rivals = sorted(ahead["auc"], key=lambda rival: -sum(ahead[s][rival] for s in SCORES))
+    lines = [
+        f"| ahead of ASTraClassifier in … of {len(tables['auc'].problems)} cases | "
+        + " | ".join(DRAW_SCORES[score] for score in SCORES)
+        + " |",
+        "| --- |" + " ---: |" * len(SCORES),
+    ]
+    for rival in rivals:
+        lines.append(f"| {rival} | " + " | ".join(str(ahead[s][rival]) for s in SCORES) + " |")
+    return "\n".join(lines)
+
+
+def lost_problems(records: Sequence[DrawRecord]) -> str:
+    """The problems on which some rival's mean score is the highest, for each score."""
+    said = []
+    for score in SCORES:
+        found = score_table(for_score(records, score), score)
+        best: dict[str, str] = {}
+        for problem in sorted(set(found.problems)):
+            rows = [i for i, name in enumerate(found.problems) if name == problem]
+            first = found.methods[int(np.argmax(found.values[rows].mean(axis=0)))]
+            if first != OURS:
+                best[problem] = first
+        names = ", ".join(f"{problem} ({method})" for problem, method in best.items())
+        text = f"- {DRAW_SCORES[score]}, {len(best)} problems: {names or 'none'}."
+        said.append(textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+    return "\n".join(said)
+
+
 def page() -> str:
     """The tables of either half, and what n is."""
     records = kept_records()
@@ -152,6 +193,7 @@ def page() -> str:
             continue
         said += [f"### The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
         said += [SIGNIFICANT, "", *against_rivals(of_half), ""]
+        said += [losses(of_half), "", LOST, "", lost_problems(of_half), ""]
         unseen = [record for record in of_half if record.problem not in LOOKED_AT]
         if len(unseen) < len(of_half):
             first = ", ".join(
