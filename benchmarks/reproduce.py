@@ -1,45 +1,146 @@
-"""How long `astralearn reproduce` takes, from a part of it, and how long an idiomatic PyTorch loop would take for the same epochs.
+"""The records of `astralearn reproduce`, the tables of its page, and how long it takes.
 
-`reproduce` trains stacks of folds, one on each core. Here each problem and method trains as many at once, for few epochs, compiled as
-thoroughly as if for all of them. The difference between two numbers of epochs is the time of an epoch; what else a fit takes, compiling
-included, is counted once for each stack. The PyTorch loop of benchmarks/engine.py runs on rows of each problem's size.
+    python benchmarks/reproduce.py keep FOLDER   keeps the records of a run in results/
+    python benchmarks/reproduce.py page          writes docs/reproduction.md's tables from them
+    python benchmarks/reproduce.py time          how long 1,000 networks take, from a part of them,
+                                                 beside an idiomatic PyTorch loop
 
-    python benchmarks/reproduce.py        (needs the data: see `astralearn data list`)
+`time`: `reproduce` trains stacks of folds, one on each core. Here each problem and method trains as
+many at once, for few epochs, compiled as thoroughly as if for all of them. The difference between
+two numbers of epochs is the time of an epoch; what else a fit takes, compiling included, is counted
+once for each stack. (All of it needs the data: see `astralearn data list`.)
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
 
-sys.path.append(
-    sys.path.pop(0)
-)  # benchmarks/torch.py lies beside this script; looked for last, it does not hide PyTorch
+# benchmarks/torch.py lies beside this script; looked for last, it does not hide PyTorch.
+sys.path.append(sys.path.pop(0))
 import joblib
 import numpy as np
 
 from astralearn import datasets
 from astralearn.engine import epoch, training
 from astralearn.methods import paper_ladder
+from astralearn.report.reproduction import RULES, bounds_table, compared_cells, verdict
+from astralearn.report.reproduction import rival_sentences as rivals_in_words
+from astralearn.report.tables import Table
+from astralearn.study.agreement import spread
 from astralearn.study.method import Method
-from astralearn.study.paper import PROTOCOL
+from astralearn.study.paper import PAPER_METHODS, PROTOCOL, TABLE_2
+from astralearn.study.record import StartRecord
+from astralearn.study.scores import PAPER_SCORES, by_method
 from astralearn.study.splits import Split, make_splits
+from astralearn.study.store import read_kind
 from engine import torch_epochs
+from records import RESULTS, read_rows, write_rows
 
+FILE = RESULTS / "reproduction.csv.gz"
+PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"
+BEGIN, END = "<!-- written by benchmarks/reproduce.py page -->", "<!-- end -->"
 FEW, MORE = 100, 700  # epochs
-PROMISED = 15  # minutes
+PROMISED = 10  # minutes, for 1,000 networks
+
+
+def keep(folder: Path) -> None:
+    """Every record of the folder's study, in the order of its keys."""
+    records = read_kind(folder / "study.sqlite", StartRecord)
+    names = [field.name for field in fields(StartRecord)]
+    shown = [
+        {name: f"{v:.6g}" if isinstance(v, float) else v for name, v in asdict(record).items()}
+        for record in records
+    ]
+    write_rows(FILE, names, shown)
+    print(f"{len(records)} records in {FILE}")
+
+
+def kept_records() -> list[StartRecord]:
+    kinds: dict[str, Any] = {"int": int, "float": float, "str": str}
+    return [
+        StartRecord(
+            **{
+                field.name: kinds[str(field.type).split(" ")[0]](row[field.name])
+                if row[field.name] or field.type == "str"
+                else None
+                for field in fields(StartRecord)
+            }
+        )
+        for row in read_rows(FILE)
+    ]
+
+
+def page() -> None:
+    """Put the tables where the page has marked their place."""
+    records = kept_records()
+    said = [*verdict(records), ""]
+    for rule in RULES:
+        said += [f"### By {rule}", "", agreement_table(records, rule), ""]
+    said += ["### Cells that differ", "", markdown(bounds_table(records)), ""]
+    said += ["### Starts and draws", "", spread_sentence(records), ""]
+    said += ["### Rivals", "", *(f"- {sentence}" for sentence in rivals_in_words(records)), ""]
+    before, begin, rest = PAGE.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    PAGE.write_text(f"{before}{begin}\n" + "\n".join(said) + f"{end}{after}")
+
+
+def agreement_table(records: list[StartRecord], rule: str) -> str:
+    """ours/paper and whether they agree, a row for each problem and score."""
+    cells = {(c.problem, c.score, c.method): c.found for c in compared_cells(records, rule)}
+    lines = ["| | " + " | ".join(PAPER_METHODS) + " |", "|---|" + "---|" * len(PAPER_METHODS)]
+    for problem in dict.fromkeys(key[0] for key in cells):
+        for score, label in PAPER_SCORES.items():
+            found = [cells[problem, score, method] for method in PAPER_METHODS]
+            texts = [
+                f"{one.ours.mean:.3f}/{one.theirs.mean:.3f}{'✓' if one.agrees else '✗'}"
+                for one in found
+            ]
+            lines.append(f"| {problem}, {label} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+def markdown(table: Table) -> str:
+    rows = [[cell.text for cell in row] for row in table.cells()]
+    # One cell for what names it: the page has few words.
+    short = [[f"{p} {m} {s}", *rest] for p, m, s, *rest in rows]
+    columns = ["cell", *table.columns[3:]]
+    lines = ["| " + " | ".join(row) + " |" for row in (columns, ["---"] * len(columns), *short)]
+    return "\n".join(lines)
+
+
+def spread_sentence(records: list[StartRecord]) -> str:
+    """The median spread over the cells, and the cell where starts move most."""
+    found = {
+        (problem, method): spread(rows, "g_mean")
+        for problem in TABLE_2
+        for method, rows in by_method(records, problem).items()
+        if method in PAPER_METHODS
+    }
+    by_starts = max(found, key=lambda key: found[key].starts)
+    starts, draws = (
+        np.median([getattr(s, of) for s in found.values()]) for of in ("starts", "draws")
+    )
+    return (
+        f"Other initial weights move the G-Mean of a fold by {starts:.2f} (median standard deviation "
+        f"over cells; {found[by_starts].starts:.2f} for {' '.join(by_starts)}), another draw that of "
+        f"five folds by {draws:.2f}."
+    )
 
 
 def seconds(problem: datasets.Problem, method: Method, splits: list[Split], epochs: int) -> float:
-    model = method.estimator.set_params(epochs=epochs, burn_in=epochs // 10, random_state=0)
+    model = method.estimator.set_params(starts=1, epochs=epochs, burn_in=epochs // 10)
+    roles = [(s.train, s.validation, s.test) for s in splits]
     started = time.perf_counter()
-    model.fit_many(
-        np.asarray(problem.X, float), problem.y, [(s.train, s.validation, s.test) for s in splits]
-    )
+    model.fit_many(np.asarray(problem.X, float), problem.y, roles, random_states=range(len(splits)))
     return time.perf_counter() - started
 
 
-def main() -> None:
+def measure() -> None:
     training.LONG = epoch.LONG = 0  # compile as for many epochs
     cores, folds = joblib.cpu_count(), PROTOCOL.folds * PROTOCOL.repetitions
     ours = theirs = 0.0
@@ -47,11 +148,10 @@ def main() -> None:
     for problem in map(datasets.load, PROTOCOL.problems):
         splits = make_splits(
             problem, folds=PROTOCOL.folds, repetitions=PROTOCOL.repetitions, seed=0
-        )[: training.GROUP * cores]
-        train, validation = len(splits[0].train), len(splits[0].validation)
+        )[:20]
         torch_epoch = torch_epochs(
             50,
-            sizes=(train, validation),
+            sizes=(len(splits[0].train), len(splits[0].validation)),
             features=problem.features,
             hidden=-(-(problem.features + 1) // 2),
         )
@@ -59,17 +159,31 @@ def main() -> None:
             first, few, more = (
                 seconds(problem, method, splits, epochs) for epochs in (FEW, FEW, MORE)
             )
-            per_epoch = (more - few) / (MORE - FEW) / len(splits)
-            beside = first - FEW * per_epoch * len(splits)
-            speeds = f"PyTorch {torch_epoch * 1e3:.2f}, ours {per_epoch * 1e3:.3f}, beside epochs {beside:.1f} s"
-            print(f"{problem.name:10} {method.name:10} {speeds}", flush=True)
+            # One stack on each core.
+            per_epoch = (more - few) / (MORE - FEW) / len(splits) / cores
+            beside = (first - few) + folds / len(splits) * few / cores
+            print(
+                f"{problem.name:10} {method.name:10} PyTorch {torch_epoch * 1e3:.2f}, "
+                f"ours {per_epoch * 1e3:.3f}, beside epochs {beside:.1f} s",
+                flush=True,
+            )
             ours += per_epoch * folds * PROTOCOL.epochs + beside
             theirs += torch_epoch * folds * PROTOCOL.epochs
     print(
-        f"astralearn reproduce: about {ours / 60:.1f} min; the PyTorch loop {theirs / 3600:.1f} h, {theirs / ours:.0f} times as long"
+        f"1,000 networks: about {ours / 60:.1f} min; the PyTorch loop {theirs / 3600:.1f} h, "
+        f"{theirs / ours:.0f} times as long"
     )
     assert ours <= PROMISED * 60, f"promised: at most {PROMISED} minutes"
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=["keep", "page", "time"])
+    parser.add_argument("folder", type=Path, nargs="?")
+    options = parser.parse_args()
+    if options.command == "keep":
+        keep(options.folder)
+    else:
+        {"page": page, "time": measure}[options.command]()

@@ -5,6 +5,8 @@ import time
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from astralearn.paper_network import Decided
+
 
 class Nearest(ClassifierMixin, BaseEstimator):
     """Says 1 where a row is nearer to the positives' mean; `noise` moves the decision by the seed, so that seeds show."""
@@ -62,3 +64,29 @@ class Raising(Nearest):
                 "BaseClassifier in ensemble is worse than random,\n  ensemble cannot be fit."
             )
         return super().fit(X, y)
+
+
+class CheapNetwork(BaseEstimator):
+    """What `PaperNetwork` is to the paper's study: decisions of few epochs from each start."""
+
+    def __init__(self, starts=1):
+        self.starts = starts
+
+    def fit_many(self, X, y, splits, *, random_states):
+        return [
+            _CheapStarts([Nearest(1.0, 0.0, seed + start).fit(X[train], y[train]) for start in range(self.starts)])
+            for (train, _, _), seed in zip(splits, random_states, strict=True)
+        ]  # fmt: skip
+
+
+class _CheapStarts:
+    def __init__(self, models):
+        self.models = models
+
+    def decisions(self, X):
+        return [self._decided(model.decision_function(X)) for model in self.models]
+
+    def _decided(self, scores):
+        looks = np.stack([scores > 1.0, scores > 0.5, scores > 0.0])
+        history = {"epoch": np.array([1, 500, 1000]), "e_ratio": np.array([10.0, 1.0, 0.1])}
+        return Decided(looks[1], looks[2], looks, chosen_epoch=500, history=history)

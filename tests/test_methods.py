@@ -20,6 +20,8 @@ from astralearn.methods import (
 )
 from astralearn.study import Plan, read_histories, run
 from astralearn.study.paper import PAPER_METHODS, PROTOCOL, QUICK
+from astralearn.study.paper_plan import PaperPlan
+from astralearn.study.record import StartRecord
 
 
 def test_the_ladder_is_the_papers():
@@ -43,9 +45,7 @@ def test_the_papers_ladder_validates_on_the_rows_it_is_given(protocol):
         assert method.validates
         assert method.estimator.epochs == protocol.epochs
         assert method.estimator.burn_in == protocol.burn_in < protocol.epochs
-        assert method.estimator.selection == "fnr"
-        assert method.estimator.n_estimators == 1
-        assert method.estimator.validation_fraction == 0.0
+        assert method.estimator.starts == protocol.starts
 
 
 @pytest.mark.slow
@@ -163,23 +163,39 @@ def test_unknown_names():
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", ["GMN", pytest.param("all", marks=pytest.mark.long)])
 def test_the_real_ladder_runs_through_the_study(tmp_path, chosen):
-    """The contract: stacks of pairs and triples, decisions, scores and monitored e-ratios."""
-    few = replace(PROTOCOL, epochs=30, burn_in=10)
-    practice = choose(["ladder", "weighted MLP"], epochs=30).methods
-    for name, ladder in {"practice": practice, "paper": paper_ladder(few)}.items():
-        wanted = [method for method in ladder if method.name in (DEFAULT_METHOD, chosen)]
-        methods = wanted if chosen != "all" else ladder
-        records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / name)
-        assert len(records) == 5 * len(methods)
-        assert {record.error for record in records} == {None}
-        assert all(record.average_precision is not None for record in records)
-        histories = read_histories(tmp_path / name, "digits")
-        assert set(histories) == {method.name for method in methods}
-        for folds in histories.values():
-            assert len(folds) == 5
-            assert all(
-                (np.diff(fold["epoch"]) > 0).all() and fold["e_ratio"].shape == fold["epoch"].shape
-                for fold in folds
-            )
-            assert all(25 <= fold["epoch"][-1] <= 30 for fold in folds)
-        assert ("val_fnr" in histories["GMN"][0]) == (name == "paper")
+    """The contract: stacks of pairs, decisions, scores and monitored e-ratios."""
+    ladder = choose(["ladder", "weighted MLP"], epochs=30).methods
+    wanted = [method for method in ladder if method.name in (DEFAULT_METHOD, chosen)]
+    methods = wanted if chosen != "all" else ladder
+    records = run(Plan([load("digits")], methods, repetitions=1), tmp_path / "study")
+    assert len(records) == 5 * len(methods)
+    assert all(record.average_precision is not None for record in records)
+    check(records, read_histories(tmp_path / "study", "digits"), methods)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", ["GMN", pytest.param("all", marks=pytest.mark.long)])
+def test_the_papers_ladder_runs_through_its_study(tmp_path, chosen):
+    """The contract: triples, several starts, both choices of the epoch."""
+    protocol = replace(PROTOCOL, epochs=30, burn_in=10, repetitions=2, starts=1)
+    methods = [m for m in paper_ladder(protocol) if chosen in (m.name, "all")]
+    plan = PaperPlan([load("digits")], methods, repetitions=2, burn_in=10)
+    records = run(plan, tmp_path / "study")
+    assert len(records) == 10 * len(methods)
+    assert all(10 <= record.chosen_epoch < 30 for record in records)
+    assert all(r.worst_mcc <= r.mcc <= r.best_mcc for r in records)
+    histories = read_histories(tmp_path / "study", "digits", StartRecord)
+    check(records, histories, methods)
+    assert "val_fnr" in histories["GMN"][0]
+
+
+def check(records, histories, methods):
+    assert {record.error for record in records} == {None}
+    assert set(histories) == {method.name for method in methods}
+    for folds in histories.values():
+        assert len(folds) == len(records) / len(methods)
+        assert all(
+            (np.diff(fold["epoch"]) > 0).all() and fold["e_ratio"].shape == fold["epoch"].shape
+            for fold in folds
+        )
+        assert all(25 <= fold["epoch"][-1] <= 30 for fold in folds)

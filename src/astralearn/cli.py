@@ -121,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce("--quick", action="store_true", help=says)
     says = "comma-separated (default: all five)"
     reproduce("--problems", metavar="LIST", type=names, help=says)
+    reproduce("--starts", type=int, help="initial weights on each fold (default: 2)")
 
     says = "benchmark methods on RareBench: draw k positives, test on all the others"
     bench = command("bench", _bench, help=says)
@@ -190,11 +191,16 @@ def _reproduce(options: argparse.Namespace, console: Console) -> None:
     from astralearn.reproduce import plan_reproduction
 
     planned = plan_reproduction(
-        options.problems, quick=options.quick, seed=options.seed, out=options.out
+        options.problems,
+        quick=options.quick,
+        starts=options.starts,
+        seed=options.seed,
+        out=options.out,
     )
     _show(console, data_table(planned.plan.problems), [])
     found: Reproduction = _ran(planned, options, console)
-    _write_and_show(found, found.advice, console)
+    also = [found.tables[name] for name in ("table-2-last-epoch", "bounds")]
+    _write_and_show(found, [*found.verdict, *found.sentences], console, also)
 
 
 def _bench(options: argparse.Namespace, console: Console) -> None:
@@ -237,9 +243,12 @@ def _ran(
 
 
 def _write_and_show(
-    found: Comparison | Reproduction | Bench, texts: Sequence[str], console: Console
+    found: Comparison | Reproduction | Bench,
+    texts: Sequence[str],
+    console: Console,
+    also: Sequence[Table] = (),
 ) -> None:
-    """Write files, then show the table in any case: a reader may leave early."""
+    """Write files, then show the tables in any case: a reader may leave early."""
     written: list[str] = []
     try:
         written.append(found.write())
@@ -251,7 +260,10 @@ def _write_and_show(
         )
         raise SystemExit(INTERRUPTED) from None
     finally:
-        _show(console, found.table, [*texts, *written])
+        *first, last = found.table, *also
+        for table in first:
+            _show(console, table, [""])
+        _show(console, last, [*texts, *written])
 
 
 def _show(console: Console, table: Table, texts: Sequence[str]) -> None:

@@ -72,20 +72,21 @@ def _reason(error: Exception) -> str:
 
 def paper_ladder(protocol: Protocol) -> list[Method]:
     """The four methods with the paper's settings, each given its validation fold."""
-    from astralearn import ASTraClassifier
+    from astralearn.paper_network import PaperNetwork
 
-    methods = []
-    for name in protocol.methods:
-        loss, activation = PAPER_NETWORKS[name]
-        network = ASTraClassifier.paper(
-            loss,
-            activation,
-            epochs=protocol.epochs,
-            burn_in=protocol.burn_in,
-            validation_fraction=0.0,
+    return [
+        Method(
+            name,
+            PaperNetwork(
+                *PAPER_NETWORKS[name],
+                starts=protocol.starts,
+                epochs=protocol.epochs,
+                burn_in=protocol.burn_in,
+            ),
+            validates=True,
         )
-        methods.append(Method(name, network, validates=True))
-    return methods
+        for name in protocol.methods
+    ]
 
 
 def _expanded(names: Sequence[str]) -> list[str]:

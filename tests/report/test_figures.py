@@ -65,6 +65,10 @@ def test_figure_4_is_the_mean_logarithm_on_a_log_axis():
     assert panel.get_yscale() == "log"
     np.testing.assert_allclose(lines(panel)["BCE"][:, 1], [1e5, 1e4, 1e3], rtol=1e-6)
     assert list(lines(panel)) == ["BCE", "GMN"]
+    band, _ = panel.collections
+    edges = band.get_paths()[0].vertices[:, 1]
+    # Between two folds a tenth lies a tenth of the way.
+    assert (edges.min(), edges.max()) == pytest.approx((10**2.2, 10**5.8), rel=1e-5)
     assert panel.get_xlabel() == "epoch"
     assert "e-ratio" in panel.get_ylabel()
 
@@ -82,7 +86,7 @@ def test_dollars_in_names_are_no_formula(tmp_path):
 
 
 def test_an_e_ratio_without_a_logarithm_is_held_at_the_edge():
-    _, ratio = figures.mean_e_ratio([history([0.0, np.inf, np.nan])])
+    _, ratio, *_ = figures.e_ratio_over_folds([history([0.0, np.inf, np.nan])])
     np.testing.assert_allclose(ratio, [1e-12, 1e12, 1.0])
 
 

@@ -65,6 +65,7 @@ class Static(NamedTuple):
     valued: whether the loop takes the value of a loss that is a mean in every epoch; otherwise it
         is taken when the loop is done.
     axis: of a mesh, whose devices hold the rows; None where they are in one place.
+    trail: whether the parameters that an epoch saw are handed out.
     """
 
     architecture: Architecture
@@ -74,6 +75,7 @@ class Static(NamedTuple):
     sam: str
     valued: bool
     axis: str | None = None
+    trail: bool = False
 
 
 def what_is_compiled(
@@ -89,6 +91,7 @@ def what_is_compiled(
         # In short runs another look at the rows takes longer to compile.
         valued=settings.epochs < LONG,
         axis=axis,
+        trail=settings.trail,
     )
 
 
@@ -111,7 +114,10 @@ def compile_options(thorough: bool) -> dict[str, Any] | None:
         # of the gradient, products of the library, anyway.
         "xla_disable_hlo_passes": "tree_reduction_rewriter",
     }
-    if not thorough:
+    if thorough:
+        # As wide as the processor's registers are; XLA's own 256 bits are half of AVX-512's.
+        wanted |= {"xla_cpu_prefer_vector_width": 512}
+    else:
         wanted |= {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
     if jax.default_backend() != "cpu":
         return None
@@ -148,13 +154,13 @@ def epochs(
         seen = seen._replace(
             training=Seen.of(static.loss, both.means), validation=both.validation(static.loss)
         )
-    return state, seen._replace(parameters=None)
+    return state, seen if static.trail else seen._replace(parameters=None)
 
 
 class Epoch(NamedTuple):
     """What one epoch saw, before its step.
 
-    parameters: None once the loop is done.
+    parameters: None once the loop is done, unless they leave a trail.
     """
 
     epoch: Array
@@ -166,7 +172,7 @@ class Epoch(NamedTuple):
 
 
 def record_of(seen: Epoch) -> dict[str, np.ndarray]:
-    """What the history keeps of epochs, each (K,) or (K, epochs).
+    """What the history keeps of epochs, each (K,) or (K, epochs), parameters (…, P).
 
     In NumPy: to compile these few numbers takes a tenth of compiling.
     """
@@ -178,6 +184,8 @@ def record_of(seen: Epoch) -> dict[str, np.ndarray]:
         "threshold": threshold(seen.slope, xp=np),
         "slope_rate": seen.rate,
     }
+    if seen.parameters is not None:
+        record["parameters"] = seen.parameters
     if seen.validation is not None:
         record |= _monitored("val_", seen.validation)
     return record

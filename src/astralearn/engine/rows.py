@@ -14,9 +14,9 @@ import numpy as np
 
 from astralearn.engine.view import FAR, View
 
-# Rows of a chunk, and numbers per array (networks × rows), at most. A second chunk costs more than
-# leaving the second-level cache: the loop over chunks copies each one out of the matrix.
-CHUNK_ROWS, CHUNK_NUMBERS = 1 << 16, 1 << 18
+# Rows of a chunk, and numbers per array (networks × rows), at most. Hidden units of the chunks of
+# long runs stay in the second-level cache. In short runs a second chunk costs more than it gains.
+CHUNK_ROWS, CHUNK_NUMBERS, CHUNK_NUMBERS_IF_LONG = 1 << 16, 1 << 18, 1 << 13
 
 T = TypeVar("T")
 

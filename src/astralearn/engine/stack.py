@@ -33,6 +33,7 @@ class Settings:
     burn_in: epochs before selection begins.
     positive_share: of the cost of one mistake on each class.
     records: epochs kept in the history, about. None: the first, and 200 or every tenth.
+    trail: whether the history keeps the networks' parameters too.
     time_limit: seconds. Training stops after the segment in which they run out, the first at the
         earliest.
     """
@@ -50,6 +51,7 @@ class Settings:
     sam_radius: float = 0.0
     positive_share: float = 0.5
     records: int | None = None
+    trail: bool = False
     time_limit: float = float("inf")
 
     @property

@@ -34,7 +34,7 @@ from astralearn.engine.fork import check_fork
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.places import AXIS, Places, any_says
 from astralearn.engine.programs import program
-from astralearn.engine.rows import CHUNK_NUMBERS, Packed, pack
+from astralearn.engine.rows import CHUNK_NUMBERS, CHUNK_NUMBERS_IF_LONG, Packed, pack
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
 
 LARGE = 10**8  # bytes
@@ -151,7 +151,7 @@ def train(
     n_jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
     group: int | None = None,
-    chunk_numbers: int = CHUNK_NUMBERS,
+    chunk_numbers: int | None = None,
 ) -> Trained:
     """Trains the stack for `settings.epochs` epochs.
 
@@ -167,6 +167,9 @@ def train(
         # Each place has a core of its own, and fewer groups tell each other less.
         n_jobs, group = 1, stack.fewest_groups()
     groups = stack.groups(1 if lbfgs else group)
+    if chunk_numbers is None:
+        is_long = settings.epochs >= LONG and not lbfgs and places is None
+        chunk_numbers = CHUNK_NUMBERS_IF_LONG if is_long else CHUNK_NUMBERS
     deadline = time.monotonic() + settings.time_limit
     control = _Control(len(groups), deadline, progress, is_shared=places is not None)
 

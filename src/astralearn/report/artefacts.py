@@ -86,9 +86,12 @@ def write_report(
     return write_whole(out / "report.md", "\n".join(parts))
 
 
-def write_records(out: Path, records: Sequence[Record]) -> Path:
-    """Every fold as a line of records.csv, with its G-Mean and MCC."""
-    names = [*(field.name for field in fields(Record)), "g_mean", "mcc"]
+def write_records(out: Path, records: Sequence[Record], kind: type[Record] = Record) -> Path:
+    """Every record as a line of records.csv, with its G-Mean and MCC.
+
+    kind: of the records.
+    """
+    names = [*(field.name for field in fields(kind)), "g_mean", "mcc"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -98,15 +101,19 @@ def write_records(out: Path, records: Sequence[Record]) -> Path:
     return write_whole(out / "records.csv", text.getvalue())
 
 
-def write_figures(out: Path, study: Path, problem: str, methods: Sequence[str]) -> list[Path]:
+def write_figures(
+    out: Path, study: Path, problem: str, methods: Sequence[str], kind: type[Record] = Record
+) -> list[Path]:
     """Figures 1–4 as PNG and SVG; ImportError without matplotlib.
 
     Figure 4 is of `problem`, left out where nothing was monitored.
+
+    kind: of the study's records.
     """
     from astralearn.report import figures
 
     drawn = {name: draw() for name, draw in figures.FIXED.items()}
-    histories = read_histories(study, problem)
+    histories = read_histories(study, problem, kind)
     monitored = {name: histories[name] for name in methods if name in histories}
     ratio = figures.figure_4(monitored, problem)
     if ratio is not None:

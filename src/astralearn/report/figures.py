@@ -105,31 +105,36 @@ def figure_3() -> Figure:
 
 
 def figure_4(histories: Mapping[str, Sequence[MonitoredSeries]], problem: str) -> Figure | None:
-    """The training rows' e-ratio by epoch on a log axis, a line per method.
+    """The training rows' e-ratio by epoch on a log axis, a line and a band per method.
 
-    Lines are the mean of its logarithm over folds. None where no method kept one.
+    Lines are the mean of its logarithm over folds; bands hold the middle 80 % of folds. None where
+    no method kept one.
     """
     curves = {
-        method: mean_e_ratio(folds)
+        method: e_ratio_over_folds(folds)
         for method, folds in histories.items()
         if any("e_ratio" in fold for fold in folds)
     }
     if not curves:
         return None
     figure, (panel,) = _figure(1, width=5.5)
-    for place, (method, (epoch, ratio)) in enumerate(curves.items()):
+    for place, (method, (epoch, ratio, low, high)) in enumerate(curves.items()):
+        panel.fill_between(
+            epoch, low, high, color=COLOURS[place % len(COLOURS)], alpha=0.15, linewidth=0
+        )
         _line(panel, place, epoch, ratio, method)
     panel.axhline(1.0, color="0.5", linewidth=0.8)
     panel.set(yscale="log", xlabel="epoch", ylabel="e-ratio (FNR / FPR)")
     # A file's name may have dollars in it.
-    panel.set_title(f"{problem}: training rows, mean over folds", parse_math=False)
+    title = f"{problem}: training rows, mean and middle 80 % of folds"
+    panel.set_title(title, parse_math=False, fontsize=10)
     panel.margins(x=0.0)
     _legend(figure, panel, columns=4 if len(curves) < 5 else 3)
     return figure
 
 
-def mean_e_ratio(folds: Sequence[MonitoredSeries]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Epochs, and the geometric mean of the e-ratio over folds."""
+def e_ratio_over_folds(folds: Sequence[MonitoredSeries]) -> tuple[NDArray[Any], ...]:
+    """Epochs, and the e-ratio's geometric mean, tenth and ninetieth percentile."""
     folds = [fold for fold in folds if "e_ratio" in fold]
     epoch = folds[0]["epoch"]
     logs = [
@@ -137,7 +142,8 @@ def mean_e_ratio(folds: Sequence[MonitoredSeries]) -> tuple[NDArray[Any], NDArra
         for fold in folds
     ]
     aligned = [np.interp(epoch, fold["epoch"], log) for fold, log in zip(folds, logs, strict=True)]
-    return epoch, 10.0 ** np.mean(aligned, axis=0)
+    low, high = np.quantile(aligned, (0.1, 0.9), axis=0)
+    return epoch, 10.0 ** np.mean(aligned, axis=0), 10.0**low, 10.0**high
 
 
 def save(figure: Figure, path: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from astralearn.core import SoftConfusion
 
-Key = tuple[str, str, int, int]  # problem, method, and two numbers such as repetition and fold
+Key = tuple[str | int, ...]  # problem, method, and numbers such as repetition and fold
 MonitoredSeries = Mapping[str, NDArray[np.float32]]
 PASSING_ERROR = re.compile(r"KeyboardInterrupt|^\w*(MemoryError|ImportError|ModuleNotFoundError):")
 
@@ -24,7 +24,7 @@ class Kept:
     KEY: the fields that name a record. FORMAT: of the file, told apart when it is opened.
     """
 
-    KEY: ClassVar[tuple[str, str, str, str]]
+    KEY: ClassVar[tuple[str, ...]]
     FORMAT: ClassVar[int]
 
     problem: str
@@ -32,8 +32,7 @@ class Kept:
 
     @property
     def key(self) -> Key:
-        problem, method, first, second = (getattr(self, name) for name in self.KEY)
-        return problem, method, first, second
+        return tuple(getattr(self, name) for name in self.KEY)
 
     @property
     def is_final(self) -> bool:
@@ -56,7 +55,7 @@ class Record(Kept):
         as a false alarm.
     """
 
-    KEY = ("problem", "method", "repetition", "fold")
+    KEY: ClassVar[tuple[str, ...]] = ("problem", "method", "repetition", "fold")
     FORMAT = 1
 
     repetition: int
@@ -85,6 +84,42 @@ class Record(Kept):
     @property
     def tested(self) -> int:
         return self.tn + self.fp + self.fn + self.tp
+
+
+@dataclass(frozen=True)
+class StartRecord(Record):
+    """What one start did on one fold of the paper's study, whatever chose its epoch.
+
+    The counts of a Record are those of the paper's rule. A method without epochs has one epoch.
+
+    start: the number of the initial weights.
+    chosen_epoch: that of the paper's rule.
+    last_fp, last_tp: counts of the last epoch.
+    best_g_mean, best_mcc: of the epoch that is best on the test rows, each score for itself.
+    worst_g_mean, worst_mcc: of the worst after the burn-in.
+    """
+
+    KEY = ("problem", "method", "repetition", "fold", "start")
+    FORMAT = 201
+
+    start: int = 0
+    chosen_epoch: int = 0
+    last_fp: int = 0
+    last_tp: int = 0
+    best_g_mean: float = 0.0
+    best_mcc: float = 0.0
+    worst_g_mean: float = 0.0
+    worst_mcc: float = 0.0
+
+    def at_last_epoch(self) -> StartRecord:
+        """The same with the counts of the last epoch."""
+        return replace(
+            self,
+            tn=self.tn + self.fp - self.last_fp,
+            fp=self.last_fp,
+            fn=self.fn + self.tp - self.last_tp,
+            tp=self.last_tp,
+        )
 
 
 class Outcome(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from astralearn.study.record import Record
+
+R = TypeVar("R", bound=Record)
 
 # The two that the paper tests, per fold: an attribute of Record → what a reader calls it.
 PAPER_SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
@@ -99,9 +101,9 @@ def wilson(hits: int, trials: int) -> Interval:
     return Interval(float(found.low), float(found.high))
 
 
-def by_method(records: Sequence[Record], problem: str) -> dict[str, list[Record]]:
+def by_method(records: Sequence[R], problem: str) -> dict[str, list[R]]:
     """A problem's records by method, each in order of repetition and fold."""
-    methods: dict[str, list[Record]] = {}
+    methods: dict[str, list[R]] = {}
     for record in sorted(records, key=lambda r: (r.repetition, r.fold)):
         if record.problem == problem:
             methods.setdefault(record.method, []).append(record)

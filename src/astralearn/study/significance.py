@@ -203,9 +203,18 @@ def _against(
 def _paired(
     first: Sequence[Record], second: Sequence[Record], score: str
 ) -> tuple[list[float], list[float]]:
-    scores = [
-        {(r.repetition, r.fold): float(getattr(r, score)) for r in records}
-        for records in (first, second)
+    """Scores on the folds that both have; of several starts on a fold their mean."""
+    ours, theirs = by_fold(first, score), by_fold(second, score)
+    shared = sorted(ours.keys() & theirs.keys())
+    return [float(np.mean(ours[key])) for key in shared], [
+        float(np.mean(theirs[key])) for key in shared
     ]
-    shared = sorted(scores[0].keys() & scores[1].keys())
-    return [scores[0][key] for key in shared], [scores[1][key] for key in shared]
+
+
+def by_fold(records: Sequence[Record], score: str) -> dict[tuple[int, int], list[float]]:
+    """Scores by repetition and fold, one for each start."""
+    scores: dict[tuple[int, int], list[float]] = {}
+    for record in records:
+        key = record.repetition, record.fold
+        scores.setdefault(key, []).append(float(getattr(record, score)))
+    return scores

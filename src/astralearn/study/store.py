@@ -124,8 +124,9 @@ class Store:
                     (*record.key, name, np.asarray(points, dtype="<f4").tobytes())
                     for name, points in sorted(history.items())
                 ]
+                places = ", ".join("?" * (len(record.key) + 2))
                 self._database.executemany(
-                    "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?, ?, ?)", rows
+                    f"INSERT OR REPLACE INTO histories VALUES ({places})", rows
                 )
 
     def finished(self) -> set[Key]:
@@ -155,17 +156,23 @@ def read_kind(path: Path, kind: type[R]) -> list[R]:
         return _records(database, kind)
 
 
-def read_histories(path: Path, problem: str) -> dict[str, list[MonitoredSeries]]:
-    """For each method of a problem, its folds' monitored series."""
-    columns = {"method": str, "repetition": int, "fold": int, "series": str, "points": bytes}
-    folds: dict[tuple[str, int, int], dict[str, Any]] = defaultdict(dict)
+def read_histories(
+    path: Path, problem: str, kind: type[Kept] = Record
+) -> dict[str, list[MonitoredSeries]]:
+    """For each method of a problem, the monitored series of its records.
+
+    kind: of the file's records.
+    """
+    types = {field.name: COLUMN_TYPES[str(field.type)][1] for field in fields(kind)}
+    columns = {name: types[name] for name in kind.KEY} | {"series": str, "points": bytes}
+    runs: dict[Key, dict[str, Any]] = defaultdict(dict)
     with _opened_to_read(path) as database:
         for row in _rows(database, "histories", columns, where={"problem": problem}):
-            series = folds[row["method"], row["repetition"], row["fold"]]
+            series = runs[tuple(row[name] for name in kind.KEY)]
             series[row["series"]] = np.frombuffer(row["points"], dtype="<f4")
     by_method: dict[str, list[MonitoredSeries]] = defaultdict(list)
-    for (method, _, _), history in folds.items():
-        by_method[method].append(history)
+    for key, history in runs.items():
+        by_method[str(key[kind.KEY.index("method")])].append(history)
     return dict(by_method)
 
 
