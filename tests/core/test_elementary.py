@@ -13,7 +13,7 @@ def at(dtype, low, high):
 
 FUNCTIONS = {  # what, of which values, and mpmath's word for it
     "log1p": (log1p, (1e-30, 1e6), mp.log1p),
-    "log1p_of_odds": (log1p_of_odds, (1e-30, 1e30), mp.log1p),
+    "log1p_of_odds": (lambda p, xp: log1p_of_odds(p, 1.0 + p, xp), (1e-30, 1e30), mp.log1p),
     "expm1": (expm1, (1e-30, 80.0), mp.expm1),
     "one_minus_exp": (
         lambda s, xp: one_minus_exp(s, xp.exp(-s), xp),

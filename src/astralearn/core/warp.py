@@ -15,7 +15,6 @@ training pass (docs/pytorch.md).
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from astralearn.core.curve import checked_logits
@@ -33,6 +32,9 @@ from astralearn.core.inputs import Array, ArrayLike
 # Beyond these values of t the bounds are exact to rounding. float32 holds e^t up to the upper one,
 # and e^t/b from the lower one.
 LOWEST, HIGHEST = -36.0, 80.0
+
+# Where pulls that come with a steepness stop falling.
+_DEEPEST = -60.0
 
 
 class Warp(NamedTuple):
@@ -148,12 +150,16 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
     if shared is None:
         return _plain(x, 1.0, xp)
     t = shared.b * x + shared.log_b
-    odds = xp.exp(at_most(t, HIGHEST, xp))
-    # For the ratio of two that vanish; the pulls themselves go on falling.
-    bounded = at_least(odds, math.exp(LOWEST), xp) if with_steepness else odds
-    softplus_t = log1p_of_odds(bounded, xp) if with_steepness else xp.log(1.0 + odds)
+    if with_steepness:
+        # From the lower bound on, steepness, a ratio of two that vanish, is at its limit.
+        odds = xp.exp(xp.clip(t, _DEEPEST, HIGHEST))
+        from_one = 1.0 + odds
+        softplus_t = log1p_of_odds(odds, from_one, xp)
+    else:
+        odds = xp.exp(at_most(t, HIGHEST, xp))
+        from_one = 1.0 + odds
+        softplus_t = xp.log(from_one)
     c = _curve(larger(softplus_t, t, xp), shared, xp)
-    from_one = 1.0 + odds
     # One division instead of two.
     both = 1.0 / (c.weighed * from_one)
     share, dx = both * from_one, both * odds
@@ -164,7 +170,7 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
         log_right=None if with_steepness else shared.origin - c.s - xp.log(c.weighed),
         dx=dx,
         db=(dx * (x + shared.inverse) - c.s * share) * shared.inverse - shared.k * wrong,
-        steepness=bounded / (from_one * c.y_hat) if with_steepness else None,
+        steepness=dx / wrong if with_steepness else None,
     )
 
 
@@ -178,9 +184,10 @@ def positives(x: Array, shared: OfSlope | None, *, xp: Any) -> Pulls:
     bx = shared.b * x
     t = bx + shared.log_b
     odds = xp.exp(at_least(at_most(t, HIGHEST, xp), LOWEST, xp))
-    c = _curve(larger(log1p_of_odds(odds, xp), t, xp), shared, xp)
+    from_one = 1.0 + odds
+    c = _curve(larger(log1p_of_odds(odds, from_one, xp), t, xp), shared, xp)
     share, per_y_hat = 1.0 / c.weighed, 1.0 / c.y_hat
-    wrong, steepness = c.tail * share, odds / (1.0 + odds) * per_y_hat
+    wrong, steepness = c.tail * share, odds / from_one * per_y_hat
     by_b = slope_derivative(shared, steepness * x, steepness, c.s * per_y_hat, 1.0)
     log_y_hat = xp.log(c.y_hat)
     return Pulls(
