@@ -110,9 +110,16 @@ def core() -> Iterator[Case]:
     x = rng.normal(0, 2, N).astype(np.float32)
     y = (rng.uniform(size=N) < 0.001).astype(np.float32)
     b = np.float32(7.396)
+
+    def warped(x: object, y: object, xp: object) -> object:
+        g = core.rebalanced_logit(x, b, xp=xp)
+        pull = core.rebalanced_logit_dx(x, b, xp=xp) * core.bce_gradient(g, y, xp=xp)
+        return core.bce_loss(g, y, xp=xp), pull
+
     functions = {
-        "rebalanced_logit": lambda x, y, xp: core.rebalanced_logit(x, b, xp=xp),
-        "rebalanced_logit_dx": lambda x, y, xp: core.rebalanced_logit_dx(x, b, xp=xp),
+        "warp + BCE": warped,
+        "rebalanced_logit": lambda x, _, xp: core.rebalanced_logit(x, b, xp=xp),
+        "rebalanced_logit_dx": lambda x, _, xp: core.rebalanced_logit_dx(x, b, xp=xp),
         **{
             f"{name}_{part}": lambda x, y, xp, name=name, part=part: getattr(
                 core, f"{name}_{part}"
@@ -168,7 +175,12 @@ def serve(group: str) -> None:
 
 def started(source: str, group: str) -> subprocess.Popen[str]:
     """A process that serves a group's cases from a tree of the source."""
-    environment = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": source,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
     command = [sys.executable, __file__, "--serve", group]
     return subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -176,8 +188,8 @@ def started(source: str, group: str) -> subprocess.Popen[str]:
 
 
 def asked(server: subprocess.Popen[str], case: str) -> float:
-    assert server.stdin is not None and server.stdout is not None
     print(case, file=server.stdin, flush=True)
+    assert server.stdout is not None
     return float(server.stdout.readline())
 
 
@@ -185,7 +197,9 @@ def compared(group: str, sources: list[str], turns: int) -> Iterator[tuple[str, 
     """Each case's least seconds in both trees."""
     servers = [started(source, group) for source in sources]
     # Each lists its cases and ends the list with an empty line.
-    names = [list(iter(lambda s=server: s.stdout.readline().rstrip("\n"), "")) for server in servers]
+    names = [
+        list(iter(lambda s=server: s.stdout.readline().rstrip("\n"), "")) for server in servers
+    ]
     assert names[0] == names[1], "both trees have the same cases"
     for case in names[0]:
         for server in servers:

@@ -2,6 +2,7 @@ import os
 import random
 import signal
 import sys
+from pathlib import Path
 
 # keras.ops is tested on JAX unless tests/keras asks for another backend. The variable must be set
 # before Keras is first imported.
@@ -15,6 +16,9 @@ from hypothesis import settings
 # A shell that starts tests in the background has SIGINT ignored, and tests interrupt themselves.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# From here on a worker gives back what JAX compiled.
+LARGE_WORKER = 1_500_000_000
 
 settings.register_profile("astralearn", deadline=None, derandomize=True)
 settings.load_profile("astralearn")
@@ -33,3 +37,16 @@ def seeded():
         sys.modules["torch"].manual_seed(0)
     if "tensorflow" in sys.modules:
         sys.modules["tensorflow"].random.set_seed(0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_is_given_back():
+    """JAX keeps every program that it compiled, gigabytes in the end."""
+    yield
+    if "jax" in sys.modules and _resident_bytes() > LARGE_WORKER:
+        sys.modules["jax"].clear_caches()
+
+
+def _resident_bytes():
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGESIZE") if pages.exists() else 0

@@ -81,9 +81,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         described = json.dumps(manifest, allow_nan=False).encode()
         archive.comment = hashlib.sha256(described).hexdigest().encode()
-        archive.writestr(MANIFEST, described)
+        archive.writestr(_dated(MANIFEST), described)
         for number, data in enumerate(arrays):
-            archive.writestr(_member(number), data)
+            archive.writestr(_dated(_member(number)), data)
 
 
 @contextmanager
@@ -128,6 +128,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is no model file, or only a part of one") from error
     except Exception as error:  # What the readers of a damaged zip, JSON or array raise is open.
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _dated(member: str) -> zipfile.ZipInfo:
+    """A member without the time of writing: equal models are equal files."""
+    info = zipfile.ZipInfo(member)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
 
 
 def _manifest(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -259,7 +266,8 @@ def is_tree(value: Any) -> bool:
 def tree_state(tree: Any) -> dict[str, Any]:
     """A tree as plain values, the same for the same tree."""
     state = tree.__getstate__()
-    nodes = np.zeros_like(state["nodes"])  # What lies between scikit-learn's fields is not set.
+    # What lies between scikit-learn's fields is not set, and zeros_like would leave it so.
+    nodes = np.zeros(state["nodes"].shape, state["nodes"].dtype)
     for name in nodes.dtype.names:
         nodes[name] = state["nodes"][name]
     return {

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from astralearn.boosting.labels import MinorityLabels
-from astralearn.boosting.state import State
+from astralearn.boosting.state import LearnedState
 
 METHODS = pytest.mark.parametrize(
     ("loss", "activation"),
@@ -52,8 +52,10 @@ def plain_models(library, X, y, tmp_path):
 
 
 def test_a_state_survives_its_text_and_is_cut():
-    state = State(MinorityLabels.of(["fraud", "ok", "ok"]), [7.4, 7.5, 7.6], [0.01, 0.011, 0.012])
-    again = State.of_text(state.as_text())
+    state = LearnedState(
+        MinorityLabels.of(["fraud", "ok", "ok"]), [7.4, 7.5, 7.6], [0.01, 0.011, 0.012]
+    )
+    again = LearnedState.of_text(state.as_text())
     assert again.labels.minority == "fraud"
     assert again.labels.labels.tolist() == ["fraud", "ok"]
     assert (again.slope_path, again.rates) == (state.slope_path, state.rates)

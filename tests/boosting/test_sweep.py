@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from astralearn.boosting import ConfusionObjective
-from astralearn.boosting.sweep import Rows
+from astralearn.boosting.sweep import LabelledRows
 from objectives import ALL, rows
 
 
@@ -24,7 +24,8 @@ def test_shards_that_add_up_their_sums_are_exact(make, cuts):
     workers = [make() for _ in parts]
     for gradient, curvature in expected:
         total = sum(
-            o.swept(Rows.of(y[p], w[p]), x[p]).sums for o, p in zip(workers, parts, strict=True)
+            o.swept(LabelledRows.of(y[p], w[p]), x[p]).sums
+            for o, p in zip(workers, parts, strict=True)
         )
         got = [
             o.round(y[p], x[p], w[p], add_up=lambda _, t=total: t, shared=0.5)

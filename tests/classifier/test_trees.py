@@ -128,6 +128,7 @@ def test_a_tree_goes_through_plain_values():
     assert is_tree(tree)
     assert not is_tree(u)
     state = pickle.loads(pickle.dumps(tree_state(tree)))
+    assert pickle.dumps(state) == pickle.dumps(tree_state(pickle.loads(pickle.dumps(tree))))
     again = tree_from_state(state)
     np.testing.assert_array_equal(again.apply(u), tree.apply(u))
     np.testing.assert_array_equal(again.value, tree.value)

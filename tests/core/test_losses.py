@@ -96,21 +96,21 @@ def _scaled_gmn_gradient(g, y):
 @pytest.mark.parametrize("scale", [0.0, 200.0, 1e4, 1e30])
 @pytest.mark.slow
 def test_extreme_logits_are_finite(space, name, dtype, scale):
-    g = np.asarray([-scale, scale, -scale, scale, -scale], dtype)
-    for labels in ([0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 1]):
-        y = np.asarray(labels, dtype)
-        with space.double(), np.errstate(under="ignore"):
-            arguments = space.asarray(g), space.asarray(y)
-            assert np.isfinite(space.numpy(LOSSES[name].value(*arguments, **space.options))).all()
-            assert np.isfinite(
-                space.numpy(LOSSES[name].gradient(*arguments, **space.options))
-            ).all()
-            if space.gradients:
-                (auto,) = space.gradients(
-                    lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options),
-                    arguments[:1],
-                )
-                assert np.isfinite(space.numpy(auto)).all()
+    # Each column is a case of its own.
+    y = np.asarray([[0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 1]], dtype).T
+    g = np.repeat(np.asarray([[-scale, scale, -scale, scale, -scale]], dtype).T, 3, axis=1)
+    options = {"axis": 0, **space.options}
+    with space.double(), np.errstate(under="ignore"):
+        arguments = space.asarray(g), space.asarray(y)
+        found = [
+            LOSSES[name].value(*arguments, **options),
+            LOSSES[name].gradient(*arguments, **options),
+        ]
+        if space.gradients:
+            found += space.gradients(
+                lambda a: LOSSES[name].value(a, arguments[1], **options), arguments[:1]
+            )
+        assert all(np.isfinite(space.numpy(each)).all() for each in found)
 
 
 @pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
@@ -121,26 +121,26 @@ def test_extreme_logits_are_finite(space, name, dtype, scale):
 )
 @pytest.mark.slow
 def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype, far):
-    """Counts of the other class are then below the smallest normal number, where reciprocals overflow."""
-    for one, other in itertools.product(far, repeat=2):
-        for sign in (1.0, -1.0):
-            g, y = (
-                np.asarray([sign * one] * 3 + [sign * other], dtype),
-                np.asarray([0, 0, 0, 1], dtype),
+    """Counts of the other class are below the smallest normal number, whose reciprocal overflows.
+
+    Each column is a case of its own.
+    """
+    pairs = itertools.product(far, far, (1.0, -1.0))
+    g = np.asarray([[sign * one] * 3 + [sign * other] for one, other, sign in pairs], dtype).T
+    y = np.broadcast_to(np.asarray([[0], [0], [0], [1]], dtype), g.shape)
+    with space.double(), np.errstate(under="ignore"):
+        arguments = space.asarray(g), space.asarray(np.array(y))
+        options = {"axis": 0, **space.options}
+        values = space.numpy(LOSSES[name].value(*arguments, **options))
+        gradients = [LOSSES[name].gradient(*arguments, **options)]
+        if space.gradients:
+            gradients += space.gradients(
+                lambda a: LOSSES[name].value(a, arguments[1], **options), arguments[:1]
             )
-            with space.double(), np.errstate(under="ignore"):
-                arguments = space.asarray(g), space.asarray(y)
-                value = space.numpy(LOSSES[name].value(*arguments, **space.options))
-                gradients = [LOSSES[name].gradient(*arguments, **space.options)]
-                if space.gradients:
-                    gradients += space.gradients(
-                        lambda a, t=arguments[1]: LOSSES[name].value(a, t, **space.options),
-                        arguments[:1],
-                    )
-            assert np.isfinite(value)
-            assert all(np.isfinite(space.numpy(found)).all() for found in gradients)
-            if name == "mcc":
-                assert value == pytest.approx(1.0, abs=1e-6)
+    assert np.isfinite(values).all()
+    assert all(np.isfinite(space.numpy(found)).all() for found in gradients)
+    if name == "mcc":
+        np.testing.assert_allclose(values, 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("space", DIFFERENTIABLE, ids=lambda s: s.name)
@@ -148,7 +148,7 @@ def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype,
 @pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e25])
 @pytest.mark.slow
 def test_weights_whose_square_float32_loses(space, name, scale):
-    """Every loss is a ratio of weights: their scale does not count, in autodiff and in compiled closed forms either."""
+    """Every loss is a ratio of weights: their scale counts neither in autodiff nor in closed forms."""
     g, y, w = (a.astype(np.float32) for a in data(12, seed=7))
     expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), w.tolist()))
     with space.double():

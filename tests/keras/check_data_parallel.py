@@ -20,6 +20,7 @@ from astralearn.keras import (
     SlopeRateOptimizer,
 )
 
+OTHER_LOSSES = (F1Loss, BalancedAccuracyLoss, RootGMNLoss)
 N = 60
 Y = np.zeros(N, "float32")
 Y[:7] = 1  # all of them on the first device
@@ -52,7 +53,14 @@ def trained(distribution, loss, epochs=1):
         keras.distribution.set_distribution(None)
 
 
-@pytest.mark.parametrize("loss", [GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        GMNLoss,
+        MCCLoss,
+        *(pytest.param(loss, marks=pytest.mark.long) for loss in OTHER_LOSSES),
+    ],
+)
 def test_steps_of_sgd_are_those_of_the_joined_batch(loss):
     assert len(jax.devices()) == 2
     expected, history = trained(None, loss, 2)

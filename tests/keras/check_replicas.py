@@ -25,6 +25,7 @@ tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
 )
 
+OTHER_LOSSES = (F1Loss, BalancedAccuracyLoss, RootGMNLoss)
 N = 60
 Y = np.zeros(N, "float32")
 Y[:7] = 1  # all of them on the first replica
@@ -59,7 +60,14 @@ def strategies():
     return tf.distribute.get_strategy(), tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
 
-@pytest.mark.parametrize("loss", [GMNLoss, F1Loss, MCCLoss, BalancedAccuracyLoss, RootGMNLoss])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        GMNLoss,
+        MCCLoss,
+        *(pytest.param(loss, marks=pytest.mark.long) for loss in OTHER_LOSSES),
+    ],
+)
 def test_one_step_of_sgd_is_that_of_the_joined_batch(loss):
     """SGD's step is the gradient, so equal weights after it are equal gradients."""
     single, mirrored = strategies()

@@ -28,8 +28,8 @@ from astralearn.boosting.estimator import (
 from astralearn.boosting.labels import MinorityLabels, negatives_per_positive
 from astralearn.boosting.objective import Objective, sees_rates
 from astralearn.boosting.scores import SCORES, known, score_value
-from astralearn.boosting.state import STATE_KEY, State
-from astralearn.boosting.sweep import Rows, Sweep
+from astralearn.boosting.state import STATE_KEY, LearnedState
+from astralearn.boosting.sweep import LabelledRows, Sweep
 
 _KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")
 _CLASS_WEIGHTS = ("class_weights", "auto_class_weights", "scale_pos_weight")
@@ -259,7 +259,7 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
             self._read_metadata()
 
     def _read_metadata(self) -> None:
-        self._state = State.of_text(dict(self.get_metadata().items()).get(STATE_KEY))
+        self._state = LearnedState.of_text(dict(self.get_metadata().items()).get(STATE_KEY))
 
 
 class _Rounds:
@@ -290,7 +290,7 @@ class _Rounds:
     def _swept(self, y: np.ndarray, x: np.ndarray, weight: np.ndarray | None) -> Sweep:
         if self.interrupted:
             raise KeyboardInterrupt
-        return self.objective.swept(Rows.of(y, weight), x, slope=self.slope)
+        return self.objective.swept(LabelledRows.of(y, weight), x, slope=self.slope)
 
     def calc_ders_range(self, approxes: Any, targets: Any, weights: Any) -> np.ndarray:
         self.advanced = False

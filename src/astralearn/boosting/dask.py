@@ -22,7 +22,7 @@ except ImportError as error:
 
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
-from astralearn.boosting.state import STATE_KEY, State
+from astralearn.boosting.state import STATE_KEY, LearnedState
 from astralearn.boosting.training import XGBoostObjective
 from astralearn.boosting.xgboost import as_it_predicts, earlier_of
 
@@ -64,7 +64,7 @@ def train(
         callbacks=[*(callbacks or []), _SlopeRecorder(objective)],
         **options,
     )
-    state = State.of_text(result["booster"].attr(STATE_KEY))
+    state = LearnedState.of_text(result["booster"].attr(STATE_KEY))
     objective.learner.continue_from(state.slope_path, state.rates)
     return result
 
@@ -81,6 +81,6 @@ class _SlopeRecorder(xgb.callback.TrainingCallback):
 
     def after_training(self, model: Any) -> Any:
         learner = self.objective.learner
-        state = State(MinorityLabels(np.arange(2), 1), learner.path, learner.rates)
+        state = LearnedState(MinorityLabels(np.arange(2), 1), learner.path, learner.rates)
         model.set_attr(**{STATE_KEY: state.as_text()})
         return model

@@ -18,7 +18,7 @@ from astralearn.boosting.objective import (
     make_objective,
     sees_rates,
 )
-from astralearn.boosting.state import Earlier, State, continued_labels
+from astralearn.boosting.state import Earlier, LearnedState, continued_labels
 from astralearn.boosting.sweep import check_process
 from astralearn.core import rebalanced_logit, threshold
 from astralearn.core.confusion import right_and_wrong
@@ -38,10 +38,10 @@ class Fitting(NamedTuple):
     objective: Objective
 
     @property
-    def state(self) -> State:
+    def state(self) -> LearnedState:
         """What training has ended in."""
         learner = self.objective.learner
-        return State(self.labels, list(learner.path), list(learner.rates))
+        return LearnedState(self.labels, list(learner.path), list(learner.rates))
 
 
 class RebalancedBoosting:
@@ -60,7 +60,7 @@ class RebalancedBoosting:
     loss: str
     activation: str
     start: float | None
-    _state: State
+    _state: LearnedState
 
     # The precision of the scores that the library hands to an objective.
     _precision: Any = np.float32

@@ -25,7 +25,7 @@ from astralearn.boosting.estimator import (
 from astralearn.boosting.labels import MinorityLabels, negatives_per_positive
 from astralearn.boosting.objective import Objective, sees_rates
 from astralearn.boosting.scores import SCORES, LightGBMScore, with_scores
-from astralearn.boosting.state import STATE_KEY, Earlier, State
+from astralearn.boosting.state import STATE_KEY, Earlier, LearnedState
 from astralearn.boosting.training import lightgbm_round
 from astralearn.classifier.left_whole import left_whole
 
@@ -266,7 +266,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
 
     def load_model(self, path: str | Path) -> Self:
         """Read what `save_model` wrote: predicts as the classifier that was saved."""
-        self._state = State.of_text(_header(path))
+        self._state = LearnedState.of_text(_header(path))
         self._describe_labels(self._state.labels)
         self._Booster = lgb.Booster(model_file=path)
         setattr(self._Booster, STATE_KEY, self._state)
@@ -293,7 +293,7 @@ def _earlier(init_model: Any) -> Earlier:
     """What a classifier, a Booster or a model file brings to the next training."""
     if isinstance(init_model, (str, Path)):
         text = _header(init_model)
-        state = State.of_text(text) if text else None
+        state = LearnedState.of_text(text) if text else None
         return Earlier.of(lgb.Booster(model_file=init_model).current_iteration(), state)
     booster = init_model.booster_ if isinstance(init_model, LGBMModel) else init_model
     return Earlier.of(booster.current_iteration(), getattr(booster, STATE_KEY, None))

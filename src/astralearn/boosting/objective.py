@@ -33,7 +33,7 @@ from typing import Any, Self
 import numpy as np
 
 from astralearn.boosting.slope_learner import SlopeLearner, inverse_warp
-from astralearn.boosting.sweep import Factors, Rows, Sweep, sweep
+from astralearn.boosting.sweep import Factors, LabelledRows, Sweep, sweep
 from astralearn.core import LOSSES, SoftConfusion, rebalanced_logit
 from astralearn.core.class_means import Means
 
@@ -105,7 +105,7 @@ class Objective:
             maximum=self.slope_rate_max,
         )
         self.counts: SoftConfusion | None = None
-        self._kept: tuple[np.ndarray, np.ndarray | None, Rows] | None = None
+        self._kept: tuple[np.ndarray, np.ndarray | None, LabelledRows] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": None}  # The training data stay here.
@@ -169,7 +169,7 @@ class Objective:
             *self.advance(found.sums if add_up is None else add_up(found.sums), shared)
         )
 
-    def swept(self, rows: Rows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
+    def swept(self, rows: LabelledRows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
         """The rows' derivatives up to a factor per class, and their sums.
 
         slope: b; the current one unless given.
@@ -231,7 +231,9 @@ class Objective:
         logit = math.log(self.scale_pos_weight) + math.log(share) - math.log1p(-share)
         return inverse_warp(logit, self.slope)
 
-    def _rows(self, y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None) -> Rows:
+    def _rows(
+        self, y_true: np.ndarray, x: np.ndarray, sample_weight: np.ndarray | None
+    ) -> LabelledRows:
         """Labels and weights, checked once per training: later rounds find them unchanged."""
         if self._kept is not None:
             y, weight, rows = self._kept
@@ -243,7 +245,7 @@ class Objective:
             ):
                 return rows
         y, weight = _labels(y_true, x, sample_weight)
-        rows = Rows.of(y, weight)
+        rows = LabelledRows.of(y, weight)
         self._kept = np.array(y), None if weight is None else np.array(weight), rows
         return rows
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 
-# Where a library's model or its file keeps the State.
+# Where a library's model or its file keeps the LearnedState.
 STATE_KEY = "astralearn_state"
 
 
-class State(NamedTuple):
+class LearnedState(NamedTuple):
     """What a fitted model knows beside its trees.
 
     labels: which class is 1.
@@ -55,10 +55,10 @@ class Earlier(NamedTuple):
     """
 
     rounds: int
-    state: State | None
+    state: LearnedState | None
 
     @classmethod
-    def of(cls, rounds: int, state: State | None) -> Self:
+    def of(cls, rounds: int, state: LearnedState | None) -> Self:
         """A model's rounds, and its state without the steps after them."""
         return cls(rounds, None if state is None else state.cut(rounds))
 

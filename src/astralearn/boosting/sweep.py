@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledRows:
     """Labels and weights as a sweep needs them, the same in every round.
 
     weight: shape (n,), None where every row weighs 1.
@@ -67,7 +67,7 @@ class Rows:
     of_positives: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> Rows:
+    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> LabelledRows:
         is_negative = y == 0
         positives = np.flatnonzero(~is_negative)
         if weight is None:
@@ -107,7 +107,7 @@ class Sweep:
     positives: in double precision.
     """
 
-    rows: Rows
+    rows: LabelledRows
     negatives: list[Found]
     positives: Found
 
@@ -142,7 +142,7 @@ def _multiplied(shares: list[np.ndarray], factor: float) -> np.ndarray:
 
 
 def sweep(
-    rows: Rows,
+    rows: LabelledRows,
     x: np.ndarray,
     slope: float,
     *,

@@ -19,7 +19,7 @@ from astralearn.boosting.estimator import (
     warn_without_splits,
 )
 from astralearn.boosting.scores import XGBoostScore, with_scores
-from astralearn.boosting.state import STATE_KEY, Earlier, State
+from astralearn.boosting.state import STATE_KEY, Earlier, LearnedState
 from astralearn.boosting.training import xgboost_round
 from astralearn.classifier.left_whole import left_whole
 
@@ -159,7 +159,7 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
         """Read what `save_model`, or the Booster's, wrote."""
         base_score = self.base_score
         super().load_model(fname)
-        self._state = State.of_text(self.get_booster().attr(STATE_KEY))
+        self._state = LearnedState.of_text(self.get_booster().attr(STATE_KEY))
         # XGBoost takes these parameters from the file.
         self.objective, self.base_score = "binary:logistic", base_score
 
@@ -181,4 +181,4 @@ def as_it_predicts(xgb_model: Any) -> xgb.Booster:
 def earlier_of(booster: xgb.Booster) -> Earlier:
     """What a Booster brings to a training that goes on from it."""
     text = booster.attr(STATE_KEY)
-    return Earlier.of(booster.num_boosted_rounds(), State.of_text(text) if text else None)
+    return Earlier.of(booster.num_boosted_rounds(), LearnedState.of_text(text) if text else None)

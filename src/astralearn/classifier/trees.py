@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from astralearn.model_file import tree_from_state, tree_state
+
 TREES = 200
 MOST_ROWS = 2_000  # of a class in one tree
 MOST_FEATURES = 64  # that one node chooses from
@@ -28,6 +30,14 @@ class Forest:
 
     trees: list[Any]
     votes: list[np.ndarray]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As plain values: what scikit-learn pickles differs between copies of one tree.
+        return {"trees": [tree_state(tree) for tree in self.trees], "votes": self.votes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        trees = [tree_from_state(tree) for tree in state["trees"]]
+        self.__dict__.update(trees=trees, votes=state["votes"])
 
     def score(self, u: np.ndarray) -> np.ndarray:
         """The trees' mean vote, (rows,). u: (rows, features), float32."""

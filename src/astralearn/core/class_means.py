@@ -61,13 +61,14 @@ class Means(NamedTuple):
     def of_counts(cls, counts: SoftConfusion, *, xp: Any) -> Means:
         """The means for power 1 of soft counts that were added up elsewhere."""
         tn, fp, fn, tp = counts
+        return means_of_sums((tn + fp, fp, tn, fn + tp, fn, tp), power=1.0, xp=xp)
 
-        def of_class(right: Array, wrong: Array) -> ClassMeans:
-            total = right + wrong
-            log_right = _log_mean(right, total, peak=0.0, power=1.0, xp=xp)
-            return ClassMeans(total, wrong / or_one(total, xp), log_right)
 
-        return cls(of_class(tn, fp), of_class(tp, fn))
+class Part(NamedTuple):
+    """What a part of a batch keeps for its gradient, as in `Counted`."""
+
+    peaks: tuple[Array, Array]
+    pulls: Array
 
 
 class Counted(NamedTuple):
@@ -95,6 +96,8 @@ def count(
     with_wrong: bool,
     axis: Axis,
     xp: Any,
+    with_logs: bool = True,
+    with_pulls: bool = True,
 ) -> Counted:
     """Count logits of both classes, mixed, in one pass.
 
@@ -104,51 +107,69 @@ def count(
     power: q of the loss.
     peaked: whether to look for the peaks; otherwise they are 0.
     with_wrong: whether the mean wrong is wanted.
+    with_logs, with_pulls: for power 0, whether log_right and pulls are wanted; 0 and None if not.
     """
-    weights = _times(weight, 1.0 - y), _times(weight, y)
-
-    def total(values: Array) -> Array:
-        return xp.sum(values, axis=axis, keepdims=True)
-
-    totals = total(weights[0]), total(weights[1])
-    zeros = tuple(xp.zeros_like(of_class) for of_class in totals)
     if power == 0:
-        m = signed(g, y)
-        wrong, log_right = sigmoid(m, xp), -softplus(m, xp)
-        # Dividing before summing keeps the mean of huge losses finite.
-        n = _number_summed(g, axis)
-        logs = [
-            total(of_class * (log_right / n)) * (n / or_one(weight_of_class, xp))
-            for of_class, weight_of_class in zip(weights, totals, strict=True)
-        ]
-        pulled, wrongs, peaks = wrong, (wrong, wrong), zeros
-    else:
-        if peaked:
-            powers, wrong, peaks = _in_units_of_peaks(g, y, weight, weights, power, axis, xp)
-            rights, wrongs, pulled = (powers, powers), (wrong, wrong), powers * wrong
-        elif power == 1:
-            not_z, z = right_and_wrong(g, xp)
-            rights, wrongs, pulled, peaks = (not_z, z), (z, not_z), z * not_z, zeros
-        else:
-            m = signed(g, y)
-            wrong, powers = sigmoid(m, xp), xp.exp(-power * softplus(m, xp))
-            rights, wrongs, pulled, peaks = (powers, powers), (wrong, wrong), powers * wrong, zeros
-        logs = [
-            _log_mean(total(of_class * right), weight_of_class, peak, power, xp)
-            for of_class, right, weight_of_class, peak in zip(
-                weights, rights, totals, peaks, strict=True
-            )
-        ]
-    mean_wrongs = zeros
-    if with_wrong:
-        mean_wrongs = tuple(
-            total(of_class * wrong) / or_one(weight_of_class, xp)
-            for of_class, wrong, weight_of_class in zip(weights, wrongs, totals, strict=True)
-        )
+        return _count_logs(g, y, weight, with_wrong, with_logs, with_pulls, axis, xp)
+    if not peaked:
+        sums, pulls = sum_up(g, y, weight, power=power, with_wrong=with_wrong, axis=axis, xp=xp)
+        means = means_of_sums(sums, power=power, xp=xp)
+        return Counted(means, no_peaks(means, xp), pulls)
+    weights = _of_classes(weight, y)
+    powers, wrong, peaks = _in_units_of_peaks(g, y, weight, weights, power, axis, xp)
     negatives, positives = (
-        ClassMeans(*parts) for parts in zip(totals, mean_wrongs, logs, strict=True)
+        _means_of(of_class, powers, wrong if with_wrong else None, peak, power, axis, xp)
+        for of_class, peak in zip(weights, peaks, strict=True)
     )
-    return Counted(Means(negatives, positives), peaks, _times(weight, pulled))
+    return Counted(Means(negatives, positives), peaks, _times(weight, powers * wrong))
+
+
+def sum_up(
+    g: Array,
+    y: Array,
+    weight: Array,
+    *,
+    power: float,
+    with_wrong: bool,
+    axis: Axis,
+    xp: Any,
+) -> tuple[tuple[Array, ...], Array]:
+    """Σw, Σw wrong and Σw right^q of both classes, without peaks, and the pulls.
+
+    Sums of parts may be added. Arguments as in `count`, but for a power above 0.
+    """
+    if power == 1:
+        rights = right_and_wrong(g, xp)
+        wrongs, pulled = rights[::-1], rights[0] * rights[1]
+    else:
+        m = signed(g, y)
+        wrong, powers = sigmoid(m, xp), xp.exp(-power * softplus(m, xp))
+        rights, wrongs, pulled = (powers, powers), (wrong, wrong), powers * wrong
+    sums = []
+    for of_class, right, wrong in zip(_of_classes(weight, y), rights, wrongs, strict=True):
+        of_right = _sum(of_class * right, axis, xp)
+        of_wrong = _sum(of_class * wrong, axis, xp) if with_wrong else xp.zeros_like(of_right)
+        # Right and wrong add up to 1: a third pass over the rows would find nothing new.
+        is_known = power == 1 and with_wrong
+        sums += [of_right + of_wrong if is_known else _sum(of_class, axis, xp), of_wrong, of_right]
+    return tuple(sums), _times(weight, pulled)
+
+
+def means_of_sums(sums: Any, *, power: float, xp: Any) -> Means:
+    """The means of Σw, Σw wrong and Σw right^q of both classes; for power 0 Σw ln right."""
+
+    def of_class(total: Array, wrong: Array, right: Array) -> ClassMeans:
+        divisor = or_one(total, xp)
+        log_right = _log_mean(right, total, 0.0, power, xp) if power else right / divisor
+        return ClassMeans(total, wrong / divisor, log_right)
+
+    return Means(of_class(*sums[:3]), of_class(*sums[3:]))
+
+
+def no_peaks(means: Means, xp: Any) -> tuple[Array, Array]:
+    """The peaks of pulls that are as they are."""
+    zero = xp.zeros_like(means.negatives.total)
+    return zero, zero
 
 
 def count_class(
@@ -225,6 +246,58 @@ def gradient(pulls: Array, y: Array, factors: tuple[Array, Array]) -> Array:
     """The loss's gradient at the logits, from their pulls and `Loss.factors`."""
     of_negatives, of_positives = factors
     return pulls * ((1.0 - y) * of_negatives - y * of_positives)
+
+
+def _count_logs(
+    g: Array,
+    y: Array,
+    weight: Array,
+    with_wrong: bool,
+    with_logs: bool,
+    with_pulls: bool,
+    axis: Axis,
+    xp: Any,
+) -> Counted:
+    """`count` for power 0."""
+    m = signed(g, y)
+    wrong = sigmoid(m, xp) if with_wrong or with_pulls else None
+    # Dividing before summing keeps the mean of huge losses finite.
+    n = _number_summed(g, axis)
+    log_right = softplus(m, xp) / -n if with_logs else None
+
+    def of_class(weight: Array) -> ClassMeans:
+        total = _sum(weight, axis, xp)
+        divisor, zero = or_one(total, xp), xp.zeros_like(total)
+        return ClassMeans(
+            total,
+            _sum(weight * wrong, axis, xp) / divisor if with_wrong else zero,
+            _sum(weight * log_right, axis, xp) * (n / divisor) if with_logs else zero,
+        )
+
+    negatives, positives = map(of_class, _of_classes(weight, y))
+    means = Means(negatives, positives)
+    return Counted(means, no_peaks(means, xp), _times(weight, wrong) if with_pulls else None)
+
+
+def _means_of(
+    weight: Array, powers: Array, wrong: Array, peak: Array, power: float, axis: Axis, xp: Any
+) -> ClassMeans:
+    """One class's means, from right^q/e^peak; wrong: None where its mean is not wanted."""
+    total = _sum(weight, axis, xp)
+    mean_wrong = xp.zeros_like(total)
+    if wrong is not None:
+        mean_wrong = _sum(weight * wrong, axis, xp) / or_one(total, xp)
+    log_right = _log_mean(_sum(weight * powers, axis, xp), total, peak, power, xp)
+    return ClassMeans(total, mean_wrong, log_right)
+
+
+def _of_classes(weight: Array, y: Array) -> tuple[Array, Array]:
+    """What negatives weigh and what positives weigh, 0 for the other class."""
+    return _times(weight, 1.0 - y), _times(weight, y)
+
+
+def _sum(values: Array, axis: Axis, xp: Any) -> Array:
+    return xp.sum(values, axis=axis, keepdims=True)
 
 
 def _in_units_of_peaks(

@@ -65,7 +65,7 @@ def threshold(b: ArrayLike, *, xp: Any = None) -> Array:
     if xp is None:
         xp, b = as_arrays(b=b)
         check(xp, "b", b, xp.isfinite(b) & (b >= 1), SLOPE_RULE)
-    tau = -xp.expm1(-xp.log1p(b) / b)
+    tau = -xp.expm1(-log_complement_at_zero(b, xp))
     return xp.where(tau > 0.5, 0.5, tau)
 
 
@@ -158,7 +158,7 @@ def rebalanced_logit(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Array:
     u = xp.expm1(minus_abs(bx, xp)) * (xp.where(negative, b, 1.0) / (1.0 + b))
     s_or_d = rise + xp.log1p(xp.where(far, p, u)) / b
     e = xp.expm1(xp.where(far | negative, s_or_d, -s_or_d))
-    s0 = xp.log1p(b) / b
+    s0 = log_complement_at_zero(b, xp)
     odds0 = xp.expm1(s0)
     near_g = xp.where(negative, 0.0, s_or_d) + xp.log1p(
         xp.where(far, 0.0, e * xp.where(negative, -1.0 / xp.expm1(-s0), -1.0 / odds0))
@@ -207,6 +207,11 @@ def log_complement(x: Array, b: Array, xp: Any) -> Array:
     x = xp.clip(x, -FARTHEST, FARTHEST)
     q = xp.exp(minus_abs(b * x, xp))
     return xp.where(x < 0, 0.0, x) + xp.log1p(xp.where(x < 0, b * q, (b - 1.0) + q)) / b
+
+
+def log_complement_at_zero(b: Array, xp: Any) -> Array:
+    """s₀ = ln(1 + b)/b, `log_complement` at x = 0."""
+    return xp.log1p(b) / b
 
 
 def smallest_odds(x: Array) -> float:

@@ -71,7 +71,7 @@ def log1p_of_odds(p: Array, w: Array, xp: Any) -> Array:
     Farther up the loss is a rounding of w. XLA takes (1 + p) − 1 for p, but not with a bound
     between; NumPy's bounds take longer than its quotient.
     """
-    if _is_numpy(xp):
+    if is_numpy(xp):
         return xp.log(w) + (p - (w - 1.0)) / w
     return xp.log(w) + (at_most(p, 1.0, xp) - (at_most(w, 2.0, xp) - 1.0))
 
@@ -97,18 +97,19 @@ def at_least(value: Array, floor: float, xp: Any) -> Array:
 
 def at_most(value: Array, ceiling: float, xp: Any) -> Array:
     """min(value, ceiling)."""
-    if _is_numpy(xp):
+    if is_numpy(xp):
         return xp.minimum(value, ceiling)
     return xp.where(value > ceiling, ceiling, value)
 
 
 def larger(a: Array, b: Any, xp: Any) -> Array:
     """max(a, b) as one comparison, or NumPy's own: XLA's has NaN to care for."""
-    return xp.maximum(a, b) if _is_numpy(xp) else xp.where(a < b, b, a)
+    return xp.maximum(a, b) if is_numpy(xp) else xp.where(a < b, b, a)
 
 
-def _is_numpy(xp: Any) -> bool:
-    return getattr(xp, "__name__", "") == "numpy"
+def is_numpy(xp: Any) -> bool:
+    """Whether the namespace is NumPy's, by itself or through array-api-compat."""
+    return getattr(xp, "__name__", "") in ("numpy", "array_api_compat.numpy")
 
 
 def or_one(value: Array, xp: Any) -> Array:

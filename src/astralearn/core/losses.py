@@ -13,14 +13,24 @@ pull under GMN and the strongest under cross-entropy. `root_gmn_loss` stands bet
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 from astralearn.core import class_means
-from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Counted, Means
+from astralearn.core.class_means import (
+    LOG_NOTHING,
+    ClassMeans,
+    Counted,
+    Means,
+    Part,
+    means_of_sums,
+    no_peaks,
+)
 from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
-from astralearn.core.elementary import at_least, or_one
+from astralearn.core.elementary import at_least, is_numpy, or_one
 from astralearn.core.inputs import Array, ArrayLike, Axis
 
 # The q of `root_gmn_loss`.
@@ -76,7 +86,7 @@ class Loss:
     ) -> Array:
         """J of labelled logits; arguments as in `loss_functions`."""
         xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-        means = self.count(g, y, weight, axis=axis, xp=xp).means
+        means = self._looked(g, y, weight, axis, xp, with_pulls=False).means
         return xp.sum(self.of_means(means, xp=xp), axis=axis)
 
     def gradient(
@@ -90,23 +100,40 @@ class Loss:
     ) -> Array:
         """∂J/∂g, shaped as the logits; arguments as in `loss_functions`."""
         xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-        found = self.count(g, y, weight, axis=axis, xp=xp)
+        found = self._looked(g, y, weight, axis, xp, with_logs=False)
         factors = self.factors(found.means, found.peaks, xp=xp)
         return class_means.gradient(found.pulls, y, factors)
 
     def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
         """What this loss needs of arrays g, y and weight; see `class_means.count`."""
-        return self._counted(g, y, weight, peaked=self.is_logarithmic, axis=axis, xp=xp)
+        return self._counted(g, y, weight, axis, xp)
 
-    def count_known(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """As `count`, for values that can be looked at.
+    def count_known(
+        self, parts: Sequence[tuple[Array, Array, Array]], *, axis: Axis, xp: Any
+    ) -> tuple[Means, list[Part]]:
+        """As `count`, for values that can be looked at, in parts.
 
         Counts without peaks first, which nearly always serves.
+
+        parts: (g, y, weight) of each.
         """
-        found = self._counted(g, y, weight, peaked=False, axis=axis, xp=xp)
-        if bool(xp.all(self.is_shallow(found.means))):
-            return found
-        return self.count(g, y, weight, axis=axis, xp=xp)
+        if self.power:
+            look = partial(
+                class_means.sum_up,
+                power=self.power,
+                with_wrong=self.reads_wrong,
+                axis=axis,
+                xp=xp,
+            )
+            summed = [look(*part) for part in parts]
+            sums = [reduce(add, each) for each in zip(*(sums for sums, _ in summed), strict=True)]
+            means = means_of_sums(sums, power=self.power, xp=xp)
+            if not self.is_logarithmic or bool(xp.all(self.is_shallow(means))):
+                peaks = no_peaks(means, xp)
+                return means, [Part(peaks, pulls) for _, pulls in summed]
+        counted = [self.count(*part, axis=axis, xp=xp) for part in parts]
+        means = reduce(partial(self.add, xp=xp), (part.means for part in counted))
+        return means, [Part(part.peaks, part.pulls) for part in counted]
 
     def is_shallow(self, means: Means) -> Array:
         """For each output, whether means counted without peaks are exact."""
@@ -134,18 +161,28 @@ class Loss:
         """e^peak/M^q."""
         return xp.exp(xp.clip(peak - self.power * of_class.log_right, LOG_NOTHING, _HIGHEST))
 
+    def _looked(
+        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
+    ) -> Counted:
+        """As `count`, without peaks where NumPy's values show that they are not needed."""
+        if not (self.is_logarithmic and is_numpy(xp)):
+            return self._counted(g, y, weight, axis, xp, **wanted)
+        means, (part,) = self.count_known([(g, y, weight)], axis=axis, xp=xp)
+        return Counted(means, *part)
+
     def _counted(
-        self, g: Array, y: Array, weight: Array, *, peaked: bool, axis: Axis, xp: Any
+        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
     ) -> Counted:
         return class_means.count(
             g,
             y,
             weight,
             power=self.power,
-            peaked=peaked,
+            peaked=self.is_logarithmic,
             with_wrong=self.reads_wrong,
             axis=axis,
             xp=xp,
+            **wanted,
         )
 
 

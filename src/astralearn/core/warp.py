@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from astralearn.core.curve import checked_logits
+from astralearn.core.curve import checked_logits, log_complement_at_zero
 from astralearn.core.elementary import (
     at_least,
     at_most,
@@ -91,7 +91,7 @@ def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
 
 def of_slope(b: Array, *, xp: Any) -> OfSlope:
     """The part of the kernel that depends on the slope alone."""
-    s0 = xp.log1p(b) / b
+    s0 = log_complement_at_zero(b, xp)
     odds = xp.expm1(s0)
     return OfSlope(
         b=b,

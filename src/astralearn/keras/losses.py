@@ -155,7 +155,8 @@ def _counted(
 ) -> Counted:
     # On PyTorch every operation counts, and looking costs nothing.
     if xp is not np and keras.config.backend() == "torch" and is_known(g):
-        return LOSSES[kind].count_known(g, y, weight, axis=axis, xp=xp)
+        means, (part,) = LOSSES[kind].count_known([(g, y, weight)], axis=axis, xp=xp)
+        return Counted(means, *part)
     return LOSSES[kind].count(g, y, weight, axis=axis, xp=xp)
 
 

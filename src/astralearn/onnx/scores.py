@@ -14,6 +14,7 @@ import numpy as np
 
 from astralearn.classifier.neighbours import SOFTENING
 from astralearn.core.elementary import TINY
+from astralearn.core.warp import of_slope
 from astralearn.engine.network import unflatten
 from astralearn.engine.view import FAR
 from astralearn.onnx.nodes import (
@@ -113,11 +114,11 @@ def warp(x: Value, b: np.ndarray) -> Value:
 
     ln(e^s − 1) less its value at x = 0, s = ln(1 + b e^bx)/b.
     """
-    at = x * b + np.log(b)
-    at_zero = np.log(np.expm1(np.log1p(b) / b))
+    shared = of_slope(b, xp=np)
+    at = x * b + shared.log_b
     is_shallow = at > DEEP
     s = softplus(where(is_shallow, at, 0.0)) / b
-    return where(is_shallow, log_of_exp_less_one(s), at - np.log(b)) - at_zero
+    return where(is_shallow, log_of_exp_less_one(s), at - shared.log_b) - shared.origin
 
 
 def tree_scores(forest: Forest, u: Value) -> Value:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
-
 import torch
 from torch import Tensor
 
-from astralearn.core.class_means import Counted, Means, gradient
+from astralearn.core.class_means import Means, Part, gradient, means_of_sums, no_peaks
 from astralearn.core.losses import Loss
-from astralearn.torch.cpu import blocks, count_in_place, write_gradient
+from astralearn.torch.cpu import blocks, sum_logs_in_place, write_gradient
 from astralearn.torch.inductor import by_bits, swift_losses
 from astralearn.torch.namespaces import eager, portable
 
@@ -18,7 +16,7 @@ Factors = tuple[Tensor, Tensor]
 
 def batch_means(
     loss: Loss, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
-) -> tuple[Means, list[Counted]]:
+) -> tuple[Means, list[Part]]:
     """The batch's means, and its blocks as they were counted."""
     if g.numel() == 0:
         shape = [1 if dimension in axis else size for dimension, size in enumerate(g.shape)]
@@ -26,13 +24,18 @@ def batch_means(
     if torch.compiler.is_compiling() or g.is_meta:
         xp = swift_losses if by_bits(g) else portable if torch.compiler.is_exporting() else eager
         whole = loss.count(g, y, weight, axis=axis, xp=xp)
-        return whole.means, [whole]
+        return whole.means, [Part(whole.peaks, whole.pulls)]
     logits = blocks(g)
     weights = [None] * len(logits) if weight is None else blocks(weight.expand_as(g))
-    counted = [
-        count_in_place(loss, *part, axis) for part in zip(logits, blocks(y), weights, strict=True)
-    ]
-    return reduce(partial(loss.add, xp=eager), (block.means for block in counted)), counted
+    parts = list(zip(logits, blocks(y), weights, strict=True))
+    if loss.is_mean and not loss.reads_wrong and g.device.type == "cpu":
+        summed = [sum_logs_in_place(*part, axis) for part in parts]
+        sums = torch.stack([torch.stack(each) for each, _ in summed]).sum(0)
+        # A sum of huge losses overflows; the core divides before it adds.
+        if bool(torch.isfinite(sums).all()):
+            means = means_of_sums(sums.unbind(0), power=0, xp=eager)
+            return means, [Part(no_peaks(means, eager), pulls) for _, pulls in summed]
+    return loss.count_known(parts, axis=axis, xp=eager)
 
 
 def widened(means: Means) -> Means:
@@ -48,7 +51,7 @@ def means_of_nothing(like: Tensor) -> Means:
     return Means.of_flat([zero] * 6)
 
 
-def factors_of(loss: Loss, counted: list[Counted], means: Means) -> list[Factors]:
+def factors_of(loss: Loss, counted: list[Part], means: Means) -> list[Factors]:
     """From pulls to the gradient of everything joined, for each class.
 
     One pair for each block, or one for all where their pulls have one unit.

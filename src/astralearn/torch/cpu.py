@@ -15,9 +15,6 @@ import math
 import torch
 from torch import Tensor
 
-from astralearn.core.class_means import ClassMeans, Counted, Means
-from astralearn.core.elementary import or_one
-from astralearn.core.losses import Loss
 from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, warp
 from astralearn.torch.namespaces import eager
 
@@ -105,15 +102,13 @@ def exp_into(out: Tensor, x: Tensor, sign: float = 1.0) -> Tensor:
     return torch.mul(x, sign * math.log2(math.e), out=out).exp2_()
 
 
-def count_in_place(
-    loss: Loss, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
-) -> Counted:
-    """`Loss.count_known`, for means of logarithms in as few passes as there are.
+def sum_logs_in_place(
+    g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
+) -> tuple[tuple[Tensor, ...], Tensor]:
+    """The sums of `class_means.means_of_sums` for power 0, and the pulls, in few passes.
 
     ln(1 + e^m) is ln(1 + e^{−|m|}) + max(m, 0), and |m| is |g|.
     """
-    if loss.power != 0 or loss.reads_wrong or g.device.type != "cpu":
-        return loss.count_known(g, y, weight, axis=axis, xp=eager)
 
     def total(values: Tensor) -> Tensor:
         return values.sum(axis, keepdim=True)
@@ -124,21 +119,13 @@ def count_in_place(
     entropy = exp_into(rest, rest, -1.0).log1p_().add_(torch.clamp(m, min=0.0))
     positive = y if weight is None else y * weight
     negative = negative if weight is None else negative.mul_(weight)
-    totals = total(negative), total(positive)
-    means = Means(
-        *(
-            ClassMeans(of_class, torch.zeros_like(of_class), -entropies / or_one(of_class, eager))
-            for of_class, entropies in zip(
-                totals, (total(negative.mul_(entropy)), total(entropy.mul_(positive))), strict=True
-            )
-        )
-    )
-    # A sum of huge losses overflows; the core divides before it adds.
-    if not bool(torch.isfinite(means.negatives.log_right + means.positives.log_right).all()):
-        return loss.count(g, y, weight, axis=axis, xp=eager)
+    of_positives = total(positive)
+    n = g.numel() // of_positives.numel()
+    totals = n - of_positives if weight is None else total(negative), of_positives
+    sums = total(negative.mul_(entropy)), total(entropy.mul_(positive))
+    zero = torch.zeros_like(totals[0])
     pulls = m.sigmoid_() if weight is None else m.sigmoid_().mul_(weight)
-    peak = torch.zeros_like(totals[0])
-    return Counted(means, (peak, peak), pulls)
+    return (totals[0], zero, -sums[0], totals[1], zero, -sums[1]), pulls
 
 
 def write_gradient(out: Tensor, pulls: Tensor, y: Tensor, factors: tuple[Tensor, Tensor]) -> None:

@@ -145,12 +145,16 @@ def _at_most(x: Tensor, bound: Tensor) -> Tensor:
     return x - torch.relu(x - bound)
 
 
-def _softplus_of(x: Tensor, q: Tensor, squarable: Tensor) -> Tensor:
-    """ln(1 + e^x) from q = e^{−|x|}, and from a q whose square is a normal number."""
-    # These give ln(1 + q)/q for q ≤ 1 to 2e-7.
+def _log1p_of_share(q: Tensor, squarable: Tensor) -> Tensor:
+    """ln(1 + q) for q in [0, 1], given q, or a q near it whose square is a normal number."""
+    # These give ln(1 + q)/q to 2e-7.
     lower = (0.99999978, -0.49997126, 0.33271187, -0.2447047)
     upper = (0.17675493, -0.1066779, 0.04337085, -0.0083365)
-    return torch.relu(x) + q * _polynomial(squarable, lower + upper)
+    return q * _polynomial(squarable, lower + upper)
+
+
+def _log1p(q: Tensor) -> Tensor:
+    return _log1p_of_share(q, _at_least(q, 0x24E69595))  # the bits of 1e-16
 
 
 def _sigmoid_of(x: Tensor, q: Tensor) -> Tensor:
@@ -161,12 +165,11 @@ def _sigmoid_of(x: Tensor, q: Tensor) -> Tensor:
 def _softplus_and_sigmoid(t: Tensor) -> tuple[Tensor, Tensor]:
     """ln(1 + e^t) and σ(t) as in `core.warp`, with its bound e^LOWEST."""
     q = _at_least(_exp_minus_abs(t), 0x2585B61D)  # the bits of e^LOWEST
-    return _softplus_of(t, q, q), _sigmoid_of(t, q)
+    return torch.relu(t) + _log1p_of_share(q, q), _sigmoid_of(t, q)
 
 
 def _softplus(x: Tensor) -> Tensor:
-    q = _exp_minus_abs(x)
-    return _softplus_of(x, q, _at_least(q, 0x24E69595))  # the bits of 1e-16
+    return torch.relu(x) + _log1p(_exp_minus_abs(x))
 
 
 def _sigmoid(x: Tensor) -> Tensor:
@@ -181,7 +184,13 @@ swift = SimpleNamespace(
     softplus_and_sigmoid=_softplus_and_sigmoid,
 )
 
-# For the losses, which ask for exponentials of v ≤ 0 alone.
+# For the losses, which ask for e^v of v ≤ 0 and ln(1 + q) of q in [0, 1] alone.
 swift_losses = SimpleNamespace(
-    **{**vars(eager), "exp": _exp_below_zero, "sigmoid": _sigmoid, "softplus": _softplus}
+    **{
+        **vars(eager),
+        "exp": _exp_below_zero,
+        "log1p": _log1p,
+        "sigmoid": _sigmoid,
+        "softplus": _softplus,
+    }
 )
