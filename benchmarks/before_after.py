@@ -27,6 +27,8 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from io import StringIO
 
 import numpy as np
 
@@ -226,18 +228,15 @@ def main() -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if given.serve:
         return serve(given.serve)
-    rows = []
-    for group in given.groups or GROUPS:
-        turns = given.turns or TURNS[group]
-        for case, before, after in compared(group, [given.before, given.after], turns):
-            ratio = after / before
-            print(f"{group:9} {case:44} {before:9.4f} {after:9.4f} {ratio:6.3f}", flush=True)
-            rows.append((group, case, f"{before:.5f}", f"{after:.5f}", f"{ratio:.3f}"))
-    if given.out:
-        with given.out.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("group", "case", "seconds_before", "seconds_after", "ratio"))
-            writer.writerows(rows)
+    with given.out.open("w", newline="") if given.out else nullcontext() as file:
+        writer = csv.writer(file or StringIO(), lineterminator="\n")
+        writer.writerow(("group", "case", "seconds_before", "seconds_after", "ratio"))
+        for group in given.groups or GROUPS:
+            turns = given.turns or TURNS[group]
+            for case, before, after in compared(group, [given.before, given.after], turns):
+                ratio = after / before
+                print(f"{group:9} {case:44} {before:9.4f} {after:9.4f} {ratio:6.3f}", flush=True)
+                writer.writerow((group, case, f"{before:.5f}", f"{after:.5f}", f"{ratio:.3f}"))
     return None
 
 
