@@ -4,11 +4,9 @@ from functools import partial, reduce
 
 import numpy as np
 import pytest
-from array_api_compat import array_namespace
 
 from astralearn.core import LOSSES, SoftConfusion
 from astralearn.core.class_means import ClassMeans, Means, count_class, gradient, scaled
-from namespaces import NAMESPACES
 
 NAMES = list(LOSSES)
 
@@ -64,19 +62,6 @@ def test_gmn_shards_are_exact_where_every_positive_is_lost(dtype):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("scale", [0.0, 200.0, 1e4, 1e20])
-def test_extreme_logits_are_finite(name, dtype, scale):
-    g = np.asarray([-scale, scale, -scale, scale, -scale], dtype)
-    for labels in ([0, 0, 1, 1, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 1], [0] * 5, [1] * 5):
-        for weight in (None, np.asarray([0, 1, 0, 2, 1], dtype), np.zeros(5, dtype)):
-            with np.errstate(under="ignore"):
-                value, (found,) = in_shards(name, [(g, np.asarray(labels, dtype), weight)])
-            assert np.isfinite(value).all()
-            assert np.isfinite(found).all()
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_rows_without_weight_do_not_exist(name):
     g, y, w = data(20, seed=4)
     w[[0, 7]] = 0
@@ -102,34 +87,6 @@ def test_doubled_weights_keep_the_value_and_halve_the_gradient(name):
         loss.of_means(found.means, xp=np),
         rtol=1e-13,
     )
-
-
-@pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("scale", [8.0, 400.0], ids=["shallow", "deep"])
-def test_known_values_are_counted_as_any(space, name, scale):
-    g, y, w = data(30, seed=2, scale=scale)
-    loss = LOSSES[name]
-    with space.double(), np.errstate(under="ignore"):
-        arrays = [space.asarray(a) for a in (g, y, w)]
-        xp = space.xp or array_namespace(arrays[0])
-        halves = [[each[:15] for each in arrays], [each[15:] for each in arrays]]
-        found = loss.count(*arrays, axis=None, xp=xp)
-        pulls = space.numpy(gradient(found.pulls, arrays[1], loss.factors(*found[:2], xp=xp)))
-        for parts in ([arrays], halves):
-            means, known = loss.count_known(parts, axis=None, xp=xp)
-            for one, other in zip(means.flat, found.means.flat, strict=True):
-                np.testing.assert_allclose(space.numpy(one), space.numpy(other), rtol=1e-11)
-            in_parts = [
-                gradient(part.pulls, y, loss.factors(means, part.peaks, xp=xp))
-                for part, (_, y, _) in zip(known, parts, strict=True)
-            ]
-            np.testing.assert_allclose(
-                np.concatenate([space.numpy(part) for part in in_parts]),
-                pulls,
-                rtol=1e-9,
-                atol=1e-300,  # Some libraries have no subnormal numbers.
-            )
 
 
 @pytest.mark.parametrize("name", ["gmn", "root_gmn", "bce", "f1"])

@@ -16,11 +16,10 @@ of the class. So they are exact even where every example of a class is lost. Arr
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
-from astralearn.core.confusion import SoftConfusion, right_and_wrong, signed
-from astralearn.core.elementary import TINY, at_least, minus_abs, or_one, sigmoid, softplus
+from astralearn.core.confusion import SoftConfusion
+from astralearn.core.elementary import TINY, at_least, or_one
 from astralearn.core.inputs import Array, Axis
 
 # Stands for ln 0: finite, so that differences stay finite, and below the logarithm of anything.
@@ -64,112 +63,20 @@ class Means(NamedTuple):
         return means_of_sums((tn + fp, fp, tn, fn + tp, fn, tp), power=1.0, xp=xp)
 
 
-class Part(NamedTuple):
-    """What a part of a batch keeps for its gradient, as in `Counted`."""
+def means_of_sums(sums: Any, *, power: float, xp: Any, peaks: Any = (0.0, 0.0)) -> Means:
+    """The means of both classes' Σw, Σw wrong and Σw right^q.
 
-    peaks: tuple[Array, Array]
-    pulls: Array
+    For power 0 the last is Σw ln right.
 
-
-class Counted(NamedTuple):
-    """What one look at labelled logits gives.
-
-    Reduced dimensions are kept, with size 1.
-
-    means: of both classes.
-    peaks: of negatives and of positives: e^peak is the unit of their pulls.
-    pulls: w right^q wrong / e^peak, of the shape of the logits.
+    peaks: Σw right^q are in units of e to these.
     """
 
-    means: Means
-    peaks: tuple[Array, Array]
-    pulls: Array
-
-
-def count(
-    g: Array,
-    y: Array,
-    weight: Array,
-    *,
-    power: float,
-    peaked: bool,
-    with_wrong: bool,
-    axis: Axis,
-    xp: Any,
-    with_logs: bool = True,
-    with_pulls: bool = True,
-) -> Counted:
-    """Count logits of both classes, mixed, in one pass.
-
-    g: logits, any shape.
-    y: labels 0 and 1 of that shape, floating.
-    weight: ≥ 0, broadcast to it, or None.
-    power: q of the loss.
-    peaked: whether to look for the peaks; otherwise they are 0.
-    with_wrong: whether the mean wrong is wanted.
-    with_logs, with_pulls: for power 0, whether log_right and pulls are wanted; 0 and None if not.
-    """
-    if power == 0:
-        return _count_logs(g, y, weight, with_wrong, with_logs, with_pulls, axis, xp)
-    if not peaked:
-        sums, pulls = sum_up(g, y, weight, power=power, with_wrong=with_wrong, axis=axis, xp=xp)
-        means = means_of_sums(sums, power=power, xp=xp)
-        return Counted(means, no_peaks(means, xp), pulls)
-    weights = _of_classes(weight, y)
-    powers, wrong, peaks = _in_units_of_peaks(g, y, weight, weights, power, axis, xp)
-    negatives, positives = (
-        _means_of(of_class, powers, wrong if with_wrong else None, peak, power, axis, xp)
-        for of_class, peak in zip(weights, peaks, strict=True)
-    )
-    return Counted(Means(negatives, positives), peaks, _times(weight, powers * wrong))
-
-
-def sum_up(
-    g: Array,
-    y: Array,
-    weight: Array,
-    *,
-    power: float,
-    with_wrong: bool,
-    axis: Axis,
-    xp: Any,
-) -> tuple[tuple[Array, ...], Array]:
-    """Σw, Σw wrong and Σw right^q of both classes, without peaks, and the pulls.
-
-    Sums of parts may be added. Arguments as in `count`, but for a power above 0.
-    """
-    if power == 1:
-        rights = right_and_wrong(g, xp)
-        wrongs, pulled = rights[::-1], rights[0] * rights[1]
-    else:
-        m = signed(g, y)
-        wrong, powers = sigmoid(m, xp), xp.exp(-power * softplus(m, xp))
-        rights, wrongs, pulled = (powers, powers), (wrong, wrong), powers * wrong
-    sums = []
-    for of_class, right, wrong in zip(_of_classes(weight, y), rights, wrongs, strict=True):
-        of_right = _sum(of_class * right, axis, xp)
-        of_wrong = _sum(of_class * wrong, axis, xp) if with_wrong else xp.zeros_like(of_right)
-        # Right and wrong add up to 1: a third pass over the rows would find nothing new.
-        is_known = power == 1 and with_wrong
-        sums += [of_right + of_wrong if is_known else _sum(of_class, axis, xp), of_wrong, of_right]
-    return tuple(sums), _times(weight, pulled)
-
-
-def means_of_sums(sums: Any, *, power: float, xp: Any) -> Means:
-    """The means of Σw, Σw wrong and Σw right^q of both classes; for power 0 Σw ln right."""
-
-    def of_class(total: Array, wrong: Array, right: Array) -> ClassMeans:
+    def of_class(peak: Array, total: Array, wrong: Array, right: Array) -> ClassMeans:
         divisor = or_one(total, xp)
-        log_right = _log_mean(right, total, 0.0, power, xp) if power else right / divisor
+        log_right = _log_mean(right, total, peak, power, xp) if power else right / divisor
         return ClassMeans(total, wrong / divisor, log_right)
 
-    return Means(of_class(*sums[:3]), of_class(*sums[3:]))
-
-
-def no_peaks(means: Means, xp: Any) -> tuple[Array, Array]:
-    """The peaks of pulls that are as they are."""
-    zero = xp.zeros_like(means.negatives.total)
-    return zero, zero
+    return Means(of_class(peaks[0], *sums[:3]), of_class(peaks[1], *sums[3:]))
 
 
 def count_class(
@@ -199,7 +106,7 @@ def count_class(
     else:
         if peaked:
             logs = power * log_right
-            peak = _highest(logs, _is_zero(weight, xp), axis=axis, keepdims=True, xp=xp)
+            peak = highest_of(logs, is_zero(weight, xp), axis=axis, keepdims=True, xp=xp)
             # Above 0 only for examples without weight.
             shares = weight * xp.exp(xp.clip(logs - peak, LOG_NOTHING, 0.0))
             peak = xp.squeeze(peak, axis=axis)
@@ -248,94 +155,7 @@ def gradient(pulls: Array, y: Array, factors: tuple[Array, Array]) -> Array:
     return pulls * ((1.0 - y) * of_negatives - y * of_positives)
 
 
-def _count_logs(
-    g: Array,
-    y: Array,
-    weight: Array,
-    with_wrong: bool,
-    with_logs: bool,
-    with_pulls: bool,
-    axis: Axis,
-    xp: Any,
-) -> Counted:
-    """`count` for power 0."""
-    m = signed(g, y)
-    wrong = sigmoid(m, xp) if with_wrong or with_pulls else None
-    # Dividing before summing keeps the mean of huge losses finite.
-    n = _number_summed(g, axis)
-    log_right = softplus(m, xp) / -n if with_logs else None
-
-    def of_class(weight: Array) -> ClassMeans:
-        total = _sum(weight, axis, xp)
-        divisor, zero = or_one(total, xp), xp.zeros_like(total)
-        return ClassMeans(
-            total,
-            _sum(weight * wrong, axis, xp) / divisor if with_wrong else zero,
-            _sum(weight * log_right, axis, xp) * (n / divisor) if with_logs else zero,
-        )
-
-    negatives, positives = map(of_class, _of_classes(weight, y))
-    means = Means(negatives, positives)
-    return Counted(means, no_peaks(means, xp), _times(weight, wrong) if with_pulls else None)
-
-
-def _means_of(
-    weight: Array, powers: Array, wrong: Array, peak: Array, power: float, axis: Axis, xp: Any
-) -> ClassMeans:
-    """One class's means, from right^q/e^peak; wrong: None where its mean is not wanted."""
-    total = _sum(weight, axis, xp)
-    mean_wrong = xp.zeros_like(total)
-    if wrong is not None:
-        mean_wrong = _sum(weight * wrong, axis, xp) / or_one(total, xp)
-    log_right = _log_mean(_sum(weight * powers, axis, xp), total, peak, power, xp)
-    return ClassMeans(total, mean_wrong, log_right)
-
-
-def _of_classes(weight: Array, y: Array) -> tuple[Array, Array]:
-    """What negatives weigh and what positives weigh, 0 for the other class."""
-    return _times(weight, 1.0 - y), _times(weight, y)
-
-
-def _sum(values: Array, axis: Axis, xp: Any) -> Array:
-    return xp.sum(values, axis=axis, keepdims=True)
-
-
-def _in_units_of_peaks(
-    g: Array,
-    y: Array,
-    weight: Array,
-    weights: tuple[Array, Array],
-    power: float,
-    axis: Axis,
-    xp: Any,
-) -> tuple[Array, Array, tuple[Array, Array]]:
-    """right^q/e^peak, wrong, and both peaks.
-
-    ln right is at most h = min(−m, 0), and at least h − ln 2. So the largest h of a class serves
-    for its peak: it is 0 unless every example is wrong. With r that h, e^{−|m|−r} is all that is
-    needed: σ(−m) is e^{−|m|}/(1 + e^{−|m|}) where m ≥ 0, and r = 0 where any m < 0.
-    """
-    m = signed(g, y)
-    bound = xp.clip(-m, LOG_NOTHING, 0.0)
-    absent = (
-        (y, 1.0 - y) if weight is None else (_is_zero(weights[0], xp), _is_zero(weights[1], xp))
-    )
-    highest = [_highest(bound, none, axis=axis, keepdims=True, xp=xp) for none in absent]
-    of_row = (1.0 - y) * highest[0] + y * highest[1]
-    unit_of_row = (1.0 - y) * xp.exp(highest[0]) + y * xp.exp(highest[1])
-    # Above 0 only for examples without weight.
-    e = xp.exp(xp.clip(minus_abs(m, xp) - of_row, LOG_NOTHING, 0.0))
-    small = e * unit_of_row
-    share = 1.0 / (1.0 + small)
-    wrong = share * xp.where(m < 0, small, 1.0)
-    if power == 1:
-        powers = share * xp.where(m < 0, 1.0, e)
-    else:
-        powers = xp.exp(power * (xp.clip(bound - of_row, LOG_NOTHING, 0.0) - xp.log1p(small)))
-    return powers, wrong, (power * highest[0], power * highest[1])
-
-
-def _highest(logs: Array, absent: Array, *, axis: Axis, keepdims: bool, xp: Any) -> Array:
+def highest_of(logs: Array, absent: Array, *, axis: Axis, keepdims: bool, xp: Any) -> Array:
     """The largest logarithm, at most 0, of the examples that are not absent (0 or 1)."""
     return xp.max(logs + LOG_NOTHING * absent, axis=axis, keepdims=keepdims)
 
@@ -355,18 +175,6 @@ def _raised(right: Array, power: float, xp: Any) -> Array:
     return xp.exp(power * xp.log(at_least(right, TINY, xp)))
 
 
-def _number_summed(g: Array, axis: Axis) -> int:
-    """How many logits enter each mean; 1 where a compiler does not know yet."""
-    dimensions = (
-        range(len(g.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    )
-    sizes = [g.shape[dimension] for dimension in dimensions]
-    return math.prod(sizes) if None not in sizes else 1
-
-
-def _times(weight: Array, values: Array) -> Array:
-    return values if weight is None else weight * values
-
-
-def _is_zero(values: Array, xp: Any) -> Array:
+def is_zero(values: Array, xp: Any) -> Array:
+    """1 where a value is 0, and 0 elsewhere."""
     return xp.where(values > 0, 0.0, xp.ones_like(values))

@@ -19,17 +19,10 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from astralearn.core import class_means
-from astralearn.core.class_means import (
-    LOG_NOTHING,
-    ClassMeans,
-    Counted,
-    Means,
-    Part,
-    means_of_sums,
-    no_peaks,
-)
+from astralearn.core import class_means, counting
+from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Means, means_of_sums
 from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
+from astralearn.core.counting import Counted, Part, no_peaks
 from astralearn.core.elementary import at_least, is_numpy, or_one
 from astralearn.core.inputs import Array, ArrayLike, Axis
 
@@ -105,7 +98,7 @@ class Loss:
         return class_means.gradient(found.pulls, y, factors)
 
     def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """What this loss needs of arrays g, y and weight; see `class_means.count`."""
+        """What this loss needs of arrays g, y and weight; see `counting.count`."""
         return self._counted(g, y, weight, axis, xp)
 
     def count_known(
@@ -119,7 +112,7 @@ class Loss:
         """
         if self.power:
             look = partial(
-                class_means.sum_up,
+                counting.sum_up,
                 power=self.power,
                 with_wrong=self.reads_wrong,
                 axis=axis,
@@ -164,7 +157,7 @@ class Loss:
     def _looked(
         self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
     ) -> Counted:
-        """As `count`, without peaks where NumPy's values show that they are not needed."""
+        """As `count`, without peaks where NumPy's values show no need of them."""
         if not (self.is_logarithmic and is_numpy(xp)):
             return self._counted(g, y, weight, axis, xp, **wanted)
         means, (part,) = self.count_known([(g, y, weight)], axis=axis, xp=xp)
@@ -173,7 +166,7 @@ class Loss:
     def _counted(
         self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
     ) -> Counted:
-        return class_means.count(
+        return counting.count(
             g,
             y,
             weight,

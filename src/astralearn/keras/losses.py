@@ -10,7 +10,8 @@ import numpy as np
 from keras import ops
 
 from astralearn.core import LOSSES
-from astralearn.core.class_means import Counted, Means, gradient
+from astralearn.core.class_means import Means, gradient
+from astralearn.core.counting import Counted
 from astralearn.core.inputs import Array
 from astralearn.keras.labels import checked_batch
 from astralearn.keras.replicas import joined

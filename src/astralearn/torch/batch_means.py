@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from astralearn.core.class_means import Means, Part, gradient, means_of_sums, no_peaks
+from astralearn.core.class_means import Means, gradient, means_of_sums
+from astralearn.core.counting import Part, no_peaks
 from astralearn.core.losses import Loss
 from astralearn.torch.cpu import blocks, sum_logs_in_place, write_gradient
 from astralearn.torch.inductor import by_bits, swift_losses

@@ -105,7 +105,7 @@ def exp_into(out: Tensor, x: Tensor, sign: float = 1.0) -> Tensor:
 def sum_logs_in_place(
     g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
 ) -> tuple[tuple[Tensor, ...], Tensor]:
-    """The sums of `class_means.means_of_sums` for power 0, and the pulls, in few passes.
+    """What `class_means.means_of_sums` takes for power 0, and the pulls.
 
     ln(1 + e^m) is ln(1 + e^{−|m|}) + max(m, 0), and |m| is |g|.
     """

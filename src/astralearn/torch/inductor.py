@@ -146,7 +146,10 @@ def _at_most(x: Tensor, bound: Tensor) -> Tensor:
 
 
 def _log1p_of_share(q: Tensor, squarable: Tensor) -> Tensor:
-    """ln(1 + q) for q in [0, 1], given q, or a q near it whose square is a normal number."""
+    """ln(1 + q) for q in [0, 1].
+
+    squarable: q, or one near it whose square is a normal number.
+    """
     # These give ln(1 + q)/q to 2e-7.
     lower = (0.99999978, -0.49997126, 0.33271187, -0.2447047)
     upper = (0.17675493, -0.1066779, 0.04337085, -0.0083365)
