@@ -68,8 +68,9 @@ def expm1(v: Array, xp: Any) -> Array:
 def log1p_of_odds(p: Array, w: Array, xp: Any) -> Array:
     """ln(1 + p) for p ≥ 0, given w = 1 + p.
 
-    That of w, plus what rounding lost up to p = 1; farther up the loss is a rounding of w. XLA takes (1 + p) − 1 for p, but not with a bound
-    between; NumPy's bounds take longer than its quotient.
+    That of w, plus what rounding lost up to p = 1; farther up the loss is a rounding of w. XLA
+    takes (1 + p) − 1 for p, but not with a bound between; NumPy's bounds take longer than its
+    quotient.
     """
     if is_numpy(xp):
         return xp.log(w) + (p - (w - 1.0)) / w
