@@ -220,8 +220,10 @@ def _negatives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Fou
 def _positives(x: np.ndarray, w: np.ndarray, shared: OfSlope, kind: Kind) -> Found:
     def block(x: np.ndarray, w: np.ndarray) -> Any:
         pulls = positives(x, None if kind.plain else shared, xp=np)
-        # Exact however far a positive is lost, where its share of all that are counts.
-        pulls = pulls._replace(right=np.exp(pulls.log_right), dx=-pulls.dx)
+        if not kind.plain:
+            # Exact however far a positive is lost, where its share of all that are counts.
+            pulls = pulls._replace(right=np.exp(pulls.log_right))
+        pulls = pulls._replace(dx=-pulls.dx)
         gradient, curvature, summands = _derivatives(pulls, w, kind)
         return -gradient, curvature, summands
 

@@ -1,4 +1,4 @@
-"""A batch of both classes, counted in one look: its class means and each logit's pull.
+"""A batch of both classes in one look: its class means and each logit's pull.
 
 m is the logit of being wrong, right = σ(−m), wrong = σ(m); see `class_means`. Arrays only,
 unchecked.
@@ -89,10 +89,13 @@ def sum_up(
     with_wrong: bool,
     axis: Axis,
     xp: Any,
+    is_final: bool = False,
 ) -> tuple[tuple[Array, ...], Array]:
     """Σw, Σw wrong and Σw right^q of both classes, without peaks, and the pulls.
 
     Sums of parts may be added. Arguments as in `count`, but for a power above 0.
+
+    is_final: whether nobody differentiates them: Σw may then be the sum of two that depend on g.
     """
     if power == 1:
         rights = right_and_wrong(g, xp)
@@ -103,7 +106,7 @@ def sum_up(
         rights, wrongs, pulled = (powers, powers), (wrong, wrong), powers * wrong
     weights = _of_classes(weight, y)
     sums = _class_sums(
-        weights, rights, wrongs if with_wrong else None, axis, xp, adds_up=power == 1
+        weights, rights, wrongs if with_wrong else None, axis, xp, adds_up=is_final and power == 1
     )
     return sums, _times(weight, pulled)
 

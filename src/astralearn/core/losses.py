@@ -117,6 +117,7 @@ class Loss:
                 with_wrong=self.reads_wrong,
                 axis=axis,
                 xp=xp,
+                is_final=True,
             )
             summed = [look(*part) for part in parts]
             sums = [reduce(add, each) for each in zip(*(sums for sums, _ in summed), strict=True)]

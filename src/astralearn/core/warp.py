@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from astralearn.core.confusion import right_and_wrong
 from astralearn.core.curve import checked_logits, log_complement_at_zero
 from astralearn.core.elementary import (
     at_least,
@@ -24,7 +25,6 @@ from astralearn.core.elementary import (
     larger,
     log1p_of_odds,
     one_minus_exp,
-    sigmoid,
     softplus,
 )
 from astralearn.core.inputs import Array, ArrayLike
@@ -219,5 +219,5 @@ def _curve(softplus_t: Array, shared: OfSlope, xp: Any) -> _Curve:
 def _plain(x: Array, sign: float, xp: Any) -> Pulls:
     """With the plain sigmoid, g = x."""
     m = sign * x
-    wrong = sigmoid(m, xp)
-    return Pulls(sigmoid(-m, xp), wrong, -softplus(m, xp), sign * wrong, None, 1.0)
+    right, wrong = right_and_wrong(m, xp)
+    return Pulls(right, wrong, -softplus(m, xp), sign * wrong, None, 1.0)
