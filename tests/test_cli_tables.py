@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from astralearn import cli
-from astralearn.cli_tables import _decision, _share
+from astralearn.cli_tables import _share, decision
 from astralearn.tabular import TabularASTraClassifier
 
 ROWS = 400
@@ -126,6 +126,6 @@ def test_what_was_assumed_is_said(folder, capsys, monkeypatch):
 
 def test_shares_and_decisions():
     assert _share("1%") == _share("0.01") == 0.01
-    assert _decision("mcc") == "mcc"
-    assert _decision("alerts=0.01") == {"alerts": 0.01}
-    assert _decision("cost=yes:100,no:1") == {"cost": {"yes": 100.0, "no": 1.0}}
+    assert decision("mcc") == "mcc"
+    assert decision("alerts=0.01") == {"alerts": 0.01}
+    assert decision("cost=yes:100,no:1") == {"cost": {"yes": 100.0, "no": 1.0}}

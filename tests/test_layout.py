@@ -67,8 +67,8 @@ BELOW = {
     "dask": {"engine", "classifier"},
     "onnx": {"core", "engine", "classifier", "tabular"},
     "datasets": {"core", "tabular"},
-    "study": {"core", "datasets", "tabular"},
-    "report": {"core", "datasets", "study"},
+    "study": {"core", "classifier", "datasets", "tabular"},
+    "report": {"core", "classifier", "datasets", "study"},
 }
 # Small modules that every room may use: they import nothing of other rooms.
 LEAVES = {

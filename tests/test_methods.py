@@ -155,7 +155,7 @@ def test_boosted_trees_run_through_the_study(tmp_path):
 def test_unknown_names():
     with pytest.raises(
         ValueError,
-        match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups ladder, trees, rivals, entrants, fast, all",
+        match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups default, ladder, trees, rivals, entrants, fast, all",
     ):
         choose(["kNN"])
 

@@ -10,7 +10,14 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
 from astralearn import __version__, datasets
-from astralearn.cli_tables import add_tables, as_flags, names, print_notes
+from astralearn.cli_tables import (
+    DECISION_HELP,
+    add_tables,
+    as_flags,
+    decision,
+    names,
+    print_notes,
+)
 from astralearn.datasets.errors import UnwritableError
 from astralearn.model_file import ModelFileError
 from astralearn.study import StudyError
@@ -105,8 +112,15 @@ def _parser() -> argparse.ArgumentParser:
     compare("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
     says = "the target's positive value (default: the rarer of two)"
     compare("--positive", metavar="VALUE", help=says)
-    says = "comma-separated: names, ladder, trees, rivals, all (default: all)"
-    compare("--methods", metavar="LIST", type=names, default=["all"], help=says)
+    compare("--decision", type=decision, metavar="AIM", default="g_mean", help=DECISION_HELP)
+    says = "comma-separated: names, default, ladder, trees, rivals, all (default: default)"
+    compare("--methods", metavar="LIST", type=names, default=["default"], help=says)
+    says = "rows with the same value, say a card, are tested together; it is no feature"
+    compare("--group", metavar="COLUMN", help=says)
+    says = "a number or date: rows are tested by earlier ones; it is no feature"
+    compare("--time", metavar="COLUMN", help=says)
+    says = "as 90s, 5m or 1h: end then, with what is done"
+    compare("--budget", type=_seconds, metavar="TIME", help=says)
     compare("--folds", type=int, help="parts that are tested in turn (default: 5)")
     says = "as many folds as positives: each is tested once a repetition"
     compare("--leave-one-positive-out", action="store_true", help=says)
@@ -165,6 +179,12 @@ def _add_bench(bench: Callable[..., Any]) -> None:
     bench("--limit", type=float, default=600.0, help=says)
 
 
+def _seconds(text: str) -> float:
+    """5m is 300; a number alone is seconds."""
+    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:])
+    return float(text) if unit is None else unit * float(text[:-1])
+
+
 def _numbers(listed: str) -> list[int]:
     return [int(number) for number in listed.split(",")]
 
@@ -172,13 +192,14 @@ def _numbers(listed: str) -> list[int]:
 def _compare(options: argparse.Namespace, console: Console) -> None:
     from astralearn.compare import plan_comparison
 
-    arguments = "target positive methods folds leave_one_positive_out repetitions epochs seed out"
+    arguments = "target positive decision methods group time folds leave_one_positive_out "
+    arguments += "repetitions epochs seed out budget"
     planned = plan_comparison(
         options.data, **{name: getattr(options, name) for name in arguments.split()}
     )
     print_notes(console, planned.notes)
     found: Comparison = _ran(planned, options, console)
-    texts = [str(found.advice)] if found.advice else []
+    texts = found.texts()
     if options.out is None:
         _show(console, found.table, texts)
         found.forget()
@@ -224,7 +245,8 @@ def _ran(
     from astralearn.report.display import shown
 
     try:
-        with shown(console) as progress:
+        folds = getattr(planned.plan, "folds", None) if options.command is _compare else None
+        with shown(console, folds=folds) as progress:
             return planned.run(n_jobs=options.jobs, progress=progress)
     except KeyboardInterrupt:
         what, how, code = "interrupted", "", INTERRUPTED

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from astralearn.methods import DEFAULT_METHOD, PAPER_NETWORKS, make
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
 
 # Arguments whose option has another name.
 FLAGS = {"n_jobs": "jobs", "path": "out"}
+DECISION_HELP = (
+    "what the cut is for: g_mean, mcc, f1, alerts=0.01, recall=0.9, precision=0.5 or "
+    "cost=yes:100,no:1"
+)
 
 
 def add_tables(command: Callable[..., Any]) -> None:
@@ -32,8 +39,9 @@ def add_tables(command: Callable[..., Any]) -> None:
     fit("--target", metavar="COLUMN", required=True, help="the column to predict")
     says = "the target's positive value (default: the rarer of two)"
     fit("--positive", metavar="VALUE", help=says)
-    says = "what the cut is for: g_mean, mcc, f1, alerts=0.01, recall=0.9, precision=0.5 or "
-    fit("--decision", type=_decision, metavar="AIM", help=f"{says}cost=yes:100,no:1")
+    fit("--decision", type=decision, metavar="AIM", help=DECISION_HELP)
+    says = "BCE, GMN, BCE-ASTra or GMN-ASTra, as `compare` has them (default: ASTraClassifier)"
+    fit("--method", metavar="NAME", default=DEFAULT_METHOD, help=says)
     fit("--out", metavar="MODEL", required=True, help="the model file; MODEL.md is its card")
     fit("--drop", metavar="LIST", type=names, default=[], help="columns to leave out")
     says = "columns to keep that look like a row's number or a copy of the target"
@@ -75,6 +83,8 @@ def add_tables(command: Callable[..., Any]) -> None:
 
     show = command("show", _show_model, help="what a model is, and what to expect of it")
     show("model", help="a file that `astralearn fit` wrote")
+    show("--html", metavar="FILE", help="write it as one page: what to expect at every cut")
+    show("--data", metavar="TABLE", help="with --html: rows to flag, some with reasons")
 
 
 def _share(text: str) -> float:
@@ -82,7 +92,7 @@ def _share(text: str) -> float:
     return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
 
-def _decision(text: str) -> Any:
+def decision(text: str) -> Any:
     """An aim as `decide` takes it: a name, {name: number}, or {"cost": {label: cost}}."""
     name, is_given, value = text.partition("=")
     if not is_given:
@@ -102,7 +112,11 @@ def _fit(options: argparse.Namespace, console: Console) -> None:
     from astralearn.fit_score import fit_table
     from astralearn.tabular import TabularASTraClassifier
 
+    own = [DEFAULT_METHOD, *PAPER_NETWORKS]
+    if options.method not in own:
+        raise ValueError(f"`method` must be one of {', '.join(own)}; found {options.method!r}")
     model = TabularASTraClassifier(
+        None if options.method == DEFAULT_METHOD else make(options.method, random_state=0),
         drop=options.drop,
         keep=options.keep,
         group=options.group,
@@ -186,9 +200,19 @@ def _suggest(options: argparse.Namespace, _console: Console) -> None:
 
 
 def _show_model(options: argparse.Namespace, console: Console) -> None:
-    from astralearn.fit_score import show
+    if options.html is None:
+        from astralearn.fit_score import show
 
-    console.print(show(options.model), soft_wrap=True)
+        if options.data is not None:
+            raise ValueError("`data` goes with `html`: name the page to write")
+        console.print(show(options.model), soft_wrap=True)
+        return
+    from astralearn.pages import write_model_page
+
+    command = ["astralearn", "show", options.model, "--html", options.html]
+    command += ["--data", options.data] if options.data else []
+    write_model_page(options.model, options.html, data=options.data, command=shlex.join(command))
+    console.print(f"Written: {options.html}", soft_wrap=True)
 
 
 def print_notes(console: Console, notes: Sequence[str]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from astralearn.asked import Asked, said_of_absent, study_decision
 from astralearn.datasets import (
     CATALOGUE,
     DEFAULT_PROBLEM,
@@ -39,6 +41,7 @@ from astralearn.study import (
     recommend,
     run,
 )
+from astralearn.study.answer import Answer, answer
 from astralearn.study.store import delete, differing
 from astralearn.tabular.described import described_columns
 
@@ -50,31 +53,61 @@ DEFAULT_FOLDS = 5
 class Comparison:
     """What a comparison found.
 
-    problem: the table it was made on.
+    planned: what was asked for.
     records: one for each method and fold, in the order of the table.
-    table: a row per method; `astralearn.report` prints it.
+    table: a row per method, best first; `astralearn.report` prints it.
+    answer: which method for the decision, how sure, and what the next one costs.
     advice: the rung of the paper's ladder to take, and why; None where none was run.
     notes: what was done to the data, and which methods could not be run.
-    study: the study's file.
     """
 
-    problem: Problem
+    planned: PlannedComparison
     records: list[Record]
     table: Table
+    answer: Answer
     advice: Recommendation | None
     notes: tuple[str, ...]
-    study: Path
+
+    @property
+    def problem(self) -> Problem:
+        """The table that it was made on."""
+        (problem,) = self.planned.plan.problems
+        return problem
+
+    @property
+    def study(self) -> Path:
+        """The study's file."""
+        return self.planned.path
+
+    def texts(self) -> list[str]:
+        """The verdict, how to go on, and the least intervention, for a terminal."""
+        lines = [f"{what}\n  {line}" for what, line in self.lines()]
+        return [" ".join(self.answer.sentences()), *lines, *self.ladder()]
+
+    def ladder(self) -> list[str]:
+        """What the paper would advise, in a sentence."""
+        return [f"The paper's ladder: {self.advice}"] if self.advice else []
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The line of Python and the command that train the recommended method."""
+        return self.planned.asked.training_lines(self.answer)
 
     def write(self) -> str:
-        """Write report, tables and figures beside the study's file; say what was written."""
+        """Write report.html and the rest beside the study's file; say what was written."""
+        from astralearn.pages import comparison_page
+
+        about = [f"{name}: {value}" for name, value in self.planned.asked.facts()]
         return write_everything(
             self.study,
             title=f"Comparison on {self.problem.name}",
             tables={"comparison": self.table},
-            sentences=self.advice.sentences if self.advice else (),
+            sentences=[*self.answer.sentences(), *(line for _, line in self.lines()),
+                       *self.ladder()],
             records=self.records,
             problem=self.problem.name,
-        )
+            page=comparison_page(self).html(),
+            about=[*about, *self.notes, self.planned.asked.command],
+        )  # fmt: skip
 
     def forget(self) -> None:
         """Delete the study's file."""
@@ -87,35 +120,56 @@ class PlannedComparison:
 
     plan: what is to be run.
     path: of the study's file.
-    epochs: of the networks; None for their defaults.
+    options: the arguments of `plan_comparison`, by name.
     notes: what was done to the data, and which methods cannot be run.
     """
 
     plan: Plan
     path: Path
-    epochs: int | None
+    options: Mapping[str, Any]
     notes: tuple[str, ...]
+
+    @property
+    def asked(self) -> Asked:
+        """What was asked for, in words."""
+        return Asked(self.plan, self.options)
 
     def run(
         self, *, n_jobs: int = -1, progress: Callable[[RunProgress], None] | None = None
     ) -> Comparison:
         """Run what the study's file lacks, and sum up all that it holds."""
         (problem,) = self.plan.problems
-        run(self.plan, self.path, n_jobs=n_jobs, progress=progress)
-        places = {name: place for place, name in enumerate(METHOD_NAMES)}
-        records = sorted(
-            every_method(self.plan, self.path),
-            key=lambda record: places.get(record.method, len(places)),
-        )
-        table = comparison_table(problem, records)
+        budget = self.options["budget"]
+        made = run(self.plan, self.path, n_jobs=n_jobs, progress=progress, budget=budget)
+        records = every_method(self.plan, self.path)
+        if not records:
+            raise ValueError(
+                f"`budget={budget:g}`: no method got through its {self.plan.folds} folds in time; "
+                "the same command continues, or name a larger one"
+            )
+        methods = by_method(records, problem.name)
+        found = answer(methods, study_decision(self.options["decision"], problem))
+        places = {judged.method: place for place, judged in enumerate(found.judged)}
+        records.sort(key=lambda record: places[record.method])
+        table = comparison_table(problem, records, found)
+        notes = [*table.notes, *self._other_settings(records), *self._not_done(made, methods)]
         return Comparison(
-            problem=problem,
+            planned=self,
             records=records,
-            table=replace(table, notes=[*table.notes, *self._other_settings(records)]),
-            advice=recommend(by_method(records, problem.name)),
+            table=replace(table, notes=notes),
+            answer=found,
+            advice=recommend(methods),
             notes=self.notes,
-            study=self.path,
         )
+
+    def _not_done(self, made: Sequence[Record], methods: Mapping[str, Any]) -> list[str]:
+        """What a budget left undone, in words."""
+        total = sum(len(unit.record_keys()) for unit in self.plan.units())
+        if len(made) == total:
+            return []
+        absent = [m.name for m in self.plan.methods if m.name not in methods]
+        said = f"The budget ended it with {len(made)} of {total} folds"
+        return [f"{said}; not one repetition of {', '.join(absent)}." if absent else f"{said}."]
 
     def _other_settings(self, records: Sequence[Record]) -> list[str]:
         """Methods of an earlier run that this one would run with other settings, in words."""
@@ -123,7 +177,7 @@ class PlannedComparison:
         earlier = {record.method: None for record in records if record.method not in ran_now}
         known = [name for name in earlier if name in METHOD_NAMES]
         stored, said = methods_in(self.path), []
-        for method in choose(known, epochs=self.epochs).methods:
+        for method in choose(known, epochs=self.options["epochs"]).methods:
             before, now = stored[method.name], method.described()
             if before != now:
                 said.append(
@@ -136,50 +190,22 @@ class PlannedComparison:
 def compare(
     data: str | Path | pd.DataFrame | Problem = DEFAULT_PROBLEM,
     *,
-    target: str | None = None,
-    positive: object = None,
-    methods: Sequence[str | Method] = ("all",),
-    folds: int | None = None,
-    leave_one_positive_out: bool = False,
-    repetitions: int = 5,
-    epochs: int | None = None,
-    seed: int = 0,
-    out: str | Path | None = None,
     n_jobs: int = -1,
     progress: Callable[[RunProgress], None] | None = None,
+    **asked: Any,
 ) -> Comparison:
-    """Compare methods on the same folds of a table, and recommend one.
+    """Compare methods on the same folds of a table, and recommend one for a decision.
 
     Interrupt it or kill it at any moment: the same call continues.
 
     data: a name of the catalogue, a CSV, Parquet or ARFF file, a data frame, or a Problem.
-    target: the column to predict, of a file or frame.
-    positive: the target's positive value; by default the rarer of two.
-    methods: names, the groups "ladder", "trees", "rivals" and "all", or Methods of your own.
-    folds: parts that are tested in turn, 5 by default.
-    leave_one_positive_out: as many folds as positives instead.
-    repetitions: of all folds, drawn anew.
-    epochs: of the networks; None for their defaults.
-    seed: decides folds and fits.
-    out: a folder for report, tables, figures and the study's file. Without it the study is kept
-        in the cache until the comparison is done.
     n_jobs: processes at once, -1 for one per core.
-    progress: called at the start and whenever a unit of work ends.
+    progress: called at the start and whenever a fold ends.
+    asked: further arguments of `plan_comparison`.
     """
-    planned = plan_comparison(
-        data,
-        target=target,
-        positive=positive,
-        methods=methods,
-        folds=folds,
-        leave_one_positive_out=leave_one_positive_out,
-        repetitions=repetitions,
-        epochs=epochs,
-        seed=seed,
-        out=out,
-    )
+    planned = plan_comparison(data, **asked)
     found = planned.run(n_jobs=n_jobs, progress=progress)
-    if out is None:
+    if asked.get("out") is None:
         found.forget()
     else:
         found.write()
@@ -191,21 +217,47 @@ def plan_comparison(
     *,
     target: str | None = None,
     positive: object = None,
-    methods: Sequence[str | Method] = ("all",),
+    decision: Any = "g_mean",
+    methods: Sequence[str | Method] = ("default",),
+    group: str | None = None,
+    time: str | None = None,
     folds: int | None = None,
     leave_one_positive_out: bool = False,
     repetitions: int = 5,
     epochs: int | None = None,
     seed: int = 0,
     out: str | Path | None = None,
+    budget: float | None = None,
 ) -> PlannedComparison:
-    """Read the data and find the methods; arguments are those of `compare`.
+    """Read the data and find the methods.
 
     Whatever is wrong with data or arguments is said here.
+
+    data: as in `compare`.
+    target: the column to predict, of a file or frame.
+    positive: the target's positive value; by default the rarer of two.
+    decision: what methods are judged for, as ASTraClassifier's `decision`.
+    methods: names, the groups "default", "ladder", "trees", "rivals" and "all", or Methods of your
+        own.
+    group: a column whose equal values are tested together.
+    time: a column of numbers or dates; rows are tested by what learned from earlier ones.
+    folds: parts that are tested in turn, 5 by default.
+    leave_one_positive_out: as many folds as positives instead.
+    repetitions: of all folds, drawn anew; one where there is a time.
+    epochs: of the networks; None for their defaults.
+    seed: decides folds and fits.
+    out: a folder for report, tables, figures and the study's file. Without it the study is kept
+        in the cache until the comparison is done.
+    budget: seconds after which it ends with what is done; None for none.
     """
-    chosen, absent = choose([m for m in methods if isinstance(m, str)], epochs=epochs)
+    options = {**locals()}
+    if budget is not None and not budget > 0:
+        raise ValueError(f"`budget` must be above 0 seconds; found {budget:g}")
+    problem = problem_of(data, target=target, positive=positive, group=group, time=time)
+    for_study = study_decision(decision, problem)
+    names = [method for method in methods if isinstance(method, str)]
+    chosen, absent = choose(names, epochs=epochs, decision=for_study)
     chosen += [method for method in methods if isinstance(method, Method)]
-    problem = problem_of(data, target=target, positive=positive)
     if leave_one_positive_out and folds is not None:
         raise ValueError("`folds` and `leave_one_positive_out` exclude each other")
     if not chosen:
@@ -213,18 +265,21 @@ def plan_comparison(
     if leave_one_positive_out:
         # With one positive alone, two folds are what is said to be too many.
         folds = max(problem.positives, 2)
+    # One fold a unit: a killed run loses the folds in work, one for each process.
     plan = Plan(
         [problem],
-        chosen,
+        sorted(chosen, key=lambda method: method.seconds),
         folds=DEFAULT_FOLDS if folds is None else folds,
-        repetitions=repetitions,
+        repetitions=repetitions if time is None else min(repetitions, 1),
         seed=seed,
+        stack=1,
+        by_repetition=True,
     )
     plan.units()
     path = _cached(plan) if out is None else Path(out) / STUDY_FILE
     _check_folder(path, problem.name)
-    notes = (*problem.notes, *described_columns(problem.X), *absent)
-    return PlannedComparison(plan, path, epochs, notes)
+    notes = (*problem.notes, *described_columns(problem.X), *said_of_absent(absent))
+    return PlannedComparison(plan, path, options, notes)
 
 
 def problem_of(
@@ -232,10 +287,13 @@ def problem_of(
     *,
     target: str | None = None,
     positive: object = None,
+    group: str | None = None,
+    time: str | None = None,
 ) -> Problem:
-    """Find a problem by the catalogue's name or in a file or frame; see `compare`."""
+    """Find a problem in the catalogue, a file or a frame, as `plan_comparison`."""
     if isinstance(data, Problem) or str(data) in CATALOGUE:
-        for name, value in (("target", target), ("positive", positive)):
+        of_files = {"target": target, "positive": positive, "group": group, "time": time}
+        for name, value in of_files.items():
             if value is not None:
                 raise ValueError(
                     f"`{name}={value}` is for files and frames; give one of those, or leave it out"
@@ -256,7 +314,7 @@ def problem_of(
             f"which column is to be predicted? Name it (`target`); there are "
             f"{listed_columns(frame)}"
         )
-    return problem_from_frame(frame, target, name=name, positive=positive)
+    return problem_from_frame(frame, target, name=name, positive=positive, group=group, time=time)
 
 
 def _name(path: Path) -> str:

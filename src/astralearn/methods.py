@@ -42,20 +42,23 @@ class ChosenMethods(NamedTuple):
 
 
 def choose(
-    names: Sequence[str] = ("ladder", "rivals"), *, epochs: int | None = None
+    names: Sequence[str] = ("default",), *, epochs: int | None = None, decision: Any = None
 ) -> ChosenMethods:
     """Methods by name, case aside; ValueError for a name nobody knows.
 
-    names: also groups: "ladder", "trees" and "rivals", "all" for these three, "entrants" for what
-        benchmarks have besides, and "fast" for what learns in seconds.
+    names: also groups: "default" for the few that matter, "ladder", "trees" and "rivals", "all" for
+        these three, "entrants" for what benchmarks have besides, and "fast" for what learns in
+        seconds.
     epochs: of the networks; None leaves the defaults.
+    decision: of ASTraClassifier, for the labels 0 and 1; None leaves the default.
     """
     if epochs is not None and epochs < 1:
         raise ValueError(f"`epochs` must be at least 1; found {epochs}")
     methods, absent = [], []
     for name in _expanded(names):
         try:
-            methods.append(Method(name, _estimator(name, epochs)))
+            estimator = _estimator(name, epochs, decision)
+            methods.append(Method(name, estimator, seconds=SECONDS.get(name, 10.0)))
         except Exception as error:
             # A package that is installed may raise anything when it is imported, as OSError for a
             # missing library.
@@ -92,6 +95,7 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
 def _expanded(names: Sequence[str]) -> list[str]:
     ladder = [*PAPER_NETWORKS, DEFAULT_METHOD]
     groups = {
+        "default": [*ladder, *DEFAULT_RIVALS],
         "ladder": ladder,
         "trees": list(TREES),
         "rivals": list(RIVALS),
@@ -111,12 +115,23 @@ def _expanded(names: Sequence[str]) -> list[str]:
     return wanted
 
 
-def _estimator(name: str, epochs: int | None) -> Any:
+def make(name: str, **options: Any) -> Any:
+    """The estimator that a comparison runs under a name, unfitted.
+
+    name: one of METHOD_NAMES, case aside.
+    options: parameters to set, such as `decision` of ASTraClassifier.
+    """
+    (name,) = _expanded([name])
+    return _estimator(name, None).set_params(**options)
+
+
+def _estimator(name: str, epochs: int | None, decision: Any = None) -> Any:
     network: dict[str, Any] = {} if epochs is None else {"epochs": epochs}
     if name == DEFAULT_METHOD:
         from astralearn import ASTraClassifier
 
-        return ASTraClassifier(**network)
+        cut = {} if decision is None else {"decision": decision}
+        return ASTraClassifier(**network, **cut)
     if name in PAPER_NETWORKS:
         loss, activation = PAPER_NETWORKS[name]
         return _network(loss, activation, **network)
@@ -234,6 +249,17 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "LightGBM": _lightgbm,
 }
 METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS, *ENTRANTS]
+# The best of RareBench's rivals in some score, that are quick enough for a first answer.
+DEFAULT_RIVALS = ("logistic", "EasyEnsemble", "BalancedRF", "ExtraTrees", "HistGB")
+# Seconds of a fold of 50,000 rows and ten columns on one core, about.
+SECONDS = {
+    **dict.fromkeys(("RUSBoost", "LDA", "logistic"), 0.1),
+    **dict.fromkeys(("XGBoost", "LightGBM", "HD-Ensemble (rebuilt)"), 0.5),
+    **dict.fromkeys(("BalancedRF", "ASTra-XGBoost", "ASTra-LightGBM"), 0.8),
+    **dict.fromkeys(("BCE", "GMN", "BCE-ASTra", "GMN-ASTra", "weighted MLP"), 1.2),
+    **dict.fromkeys(("EasyEnsemble",), 1.5),
+    **dict.fromkeys(("ASTraClassifier", "HistGB", "ExtraTrees"), 3.0),
+}
 # Those that learn from twenty thousand rows in seconds: what a benchmark runs by itself.
 FAST = (
     DEFAULT_METHOD,

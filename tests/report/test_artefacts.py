@@ -60,10 +60,12 @@ def test_figures(tmp_path):
         f"figure-{n}.{kind}" for n in (1, 2, 3, 4) for kind in ("png", "svg")
     ]
     assert len(write_figures(tmp_path / "b", tmp_path / "study.sqlite", "other", ["BCE"])) == 6
+    own = write_figures(tmp_path / "c", tmp_path / "study.sqlite", "p", ["BCE"], fixed=False)
+    assert sorted(path.name for path in own) == ["figure-4.png", "figure-4.svg"]
 
 
 def test_versions_of_every_run_are_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr("astralearn.report.artefacts.write_figures", lambda *_: [])
+    monkeypatch.setattr("astralearn.report.artefacts.write_figures", lambda *_, **__: [])
     with Store(tmp_path / "study.sqlite") as store:
         store.begin_session("yesterday", {"python": "3", "numpy": "1.0"})
         store.begin_session("today", {"python": "3", "numpy": "2.0"})
@@ -75,3 +77,17 @@ def test_versions_of_every_run_are_reported(tmp_path, monkeypatch):
         == f"Written to {tmp_path}: report.md, tables (Markdown, CSV, LaTeX), records.csv and study.sqlite, figures (PNG, SVG)"
     )
     assert "numpy 1.0 and 2.0, python 3\n" in (tmp_path / "report.md").read_text()
+
+
+def test_a_page_takes_the_place_of_the_papers_figures(tmp_path):
+    pytest.importorskip("matplotlib")
+    with Store(tmp_path / "study.sqlite"):
+        pass
+    said = write_everything(
+        tmp_path / "study.sqlite", "C", {"t": TABLE}, [], [RECORD], "p",
+        page="<p>page</p>", about=["seed: 3", "astralearn compare <x>"],
+    )  # fmt: skip
+    assert said.startswith(f"Written to {tmp_path}: report.html, report.md")
+    assert (tmp_path / "report.html").read_text() == "<p>page</p>"
+    assert not list(tmp_path.glob("figure-*"))
+    assert "- seed: 3\n- astralearn compare &lt;x>\n" in (tmp_path / "report.md").read_text()

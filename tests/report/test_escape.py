@@ -11,31 +11,8 @@ from markdown_it import MarkdownIt
 from astralearn.report import Table, to_csv, to_latex, to_markdown, write_records, write_report
 from astralearn.report.escape import latex, markdown, one_line, spreadsheet
 from astralearn.study import Record
+from hostile import HOSTILE
 
-HOSTILE = [
-    "![p](http://evil.example/x.png)",
-    "[x](javascript:alert(1))",
-    "<script>alert(1)</script>",
-    "<http://evil.example>",
-    "[r]: http://evil.example",
-    "&lt;b&gt; &#60;i&#62; R&D",
-    "*bold* _it_ __b__ `code` ~~gone~~ snake_case_name",
-    "a | b \\| c \\\\| d",
-    "# heading",
-    "> quote",
-    "- item",
-    "1. item",
-    "---",
-    "$x$ :smile: www.evil.example https://evil.example",
-    "\\input{/etc/passwd} {\\bf x} $ & % # ^ ~",
-    "[5pt] *x",
-    '=HYPERLINK("http://evil.example","x")',
-    "+1+cmd|' /C calc'!A0",
-    "-2+3",
-    "@SUM(A1)",
-    "two\nlines\r\n=1",
-    "\x1b[31mred",
-]
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PLAIN = {"inline", "text", "text_special", "softbreak"}
 

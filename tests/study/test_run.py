@@ -78,9 +78,9 @@ def test_progress_counts_folds_and_names_the_current_unit(tmp_path):
     run(plan(), tmp_path / "s.sqlite", progress=seen.append)
     assert [p.done for p in seen] == [*range(11), 14, 18, 20, *range(21, 31)]
     assert {p.total for p in seen} == {30}
-    assert seen[0][2:] == ("p", "nearest")
-    assert seen[10][2:] == ("p", "stacked")
-    assert seen[-1][2:] == ("", "")
+    assert seen[0][2:4] == ("p", "nearest")
+    assert seen[10][2:4] == ("p", "stacked")
+    assert seen[-1][2:5] == ("", "", 0.0)
 
 
 def test_a_finished_study_runs_nothing(tmp_path):
@@ -88,7 +88,7 @@ def test_a_finished_study_runs_nothing(tmp_path):
     calls, seen = Stacked.calls, []
     assert run(plan(), tmp_path / "s.sqlite", progress=seen.append) == first
     assert Stacked.calls == calls
-    assert seen == [(30, 30, "", "")]
+    assert seen == [(30, 30, "", "", 0.0, [])]
     assert len(read_sessions(tmp_path / "s.sqlite")) == 1
 
 

@@ -40,6 +40,9 @@ class Problem:
     redraw: what a repetition keeps; None for everything.
     labels: what the file calls (majority, minority).
     notes: what was done to the data on the way here.
+    columns: the names of X's columns; empty where they have none.
+    groups: of each row a number; rows of a group are tested together. None without groups.
+    times: of each row a number; rows are tested by what is earlier. None without times.
     """
 
     name: str
@@ -48,6 +51,9 @@ class Problem:
     redraw: Redraw | None = None
     labels: tuple[str, str] = ("0", "1")
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    groups: NDArray[np.intp] | None = None
+    times: NDArray[np.float64] | None = None
 
     @property
     def features(self) -> int:
@@ -86,7 +92,13 @@ class Problem:
 
 
 def problem_from_frame(
-    frame: pd.DataFrame, target: str, *, name: str, positive: object = None
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    name: str,
+    positive: object = None,
+    group: str | None = None,
+    time: str | None = None,
 ) -> Problem:
     """A table as a problem, whose positives are the rarer value of `target`.
 
@@ -99,10 +111,17 @@ def problem_from_frame(
     target: the column to predict. Of two equally frequent values the last in order is the rarer.
     name: of the problem.
     positive: the value, itself or as text, that is positive against all others.
+    group: a column whose equal values belong together; it is no feature.
+    time: a column of numbers or dates that says which rows are earlier; it is no feature.
     """
     frame, labels, minority, notes = labelled(frame, target, positive=positive)
     others = sorted(set(labels) - {minority})
-    features = frame.drop(columns=str(target))
+    for option, column in (("group", group), ("time", time)):
+        if column is not None and column not in frame.columns:
+            raise MissingColumnError(
+                f"no column {column!r} (`{option}`); there are {listed_columns(frame)}"
+            )
+    features = frame.drop(columns=[str(target), *(name for name in (group, time) if name)])
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
     for column in features.columns:
@@ -130,7 +149,26 @@ def problem_from_frame(
         y=(labels == minority).to_numpy(dtype=np.int8),
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
+        columns=tuple(features.columns),
+        groups=None if group is None else pd.factorize(frame[group], use_na_sentinel=False)[0],
+        times=None if time is None else _times(frame[time]),
     )
+
+
+def _times(column: pd.Series) -> NDArray[np.float64]:
+    """Numbers as they are, dates as numbers; UnreadableError elsewhere and for gaps."""
+    try:
+        if not pd.api.types.is_numeric_dtype(column):
+            dates = pd.to_datetime(column.astype(str), format="ISO8601", utc=True)
+            return dates.to_numpy(dtype="datetime64[us]").astype(np.float64)
+        numbers = column.to_numpy(dtype=float, na_value=np.nan)
+    except (ValueError, TypeError) as error:
+        raise UnreadableError(
+            f"{column.name!r} (`time`) must be numbers or dates such as 2024-12-31: {error!s:.120}"
+        ) from None
+    if not np.isfinite(numbers).all():
+        raise UnreadableError(f"{column.name!r} (`time`) must have no gaps")
+    return numbers
 
 
 class Labelled(NamedTuple):

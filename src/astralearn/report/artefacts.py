@@ -23,6 +23,9 @@ def write_everything(
     sentences: Sequence[str],
     records: Sequence[Record],
     problem: str,
+    *,
+    page: str | None = None,
+    about: Sequence[str] = (),
 ) -> str:
     """Write into the folder of the study's file, and return in words what was written.
 
@@ -34,18 +37,23 @@ def write_everything(
     sentences: the advice.
     records: every fold that the tables sum up.
     problem: whose e-ratio Figure 4 shows.
+    page: report.html; None for the paper's Figures 1–3 instead, which are the same for all data.
+    about: the data, the seed, the command, for the report.
     """
     out = study.parent
     said = (
-        f"Written to {out}: report.md, tables (Markdown, CSV, LaTeX), records.csv and {study.name}"
+        f"Written to {out}: {'report.html, ' if page else ''}report.md, tables (Markdown, CSV, "
+        f"LaTeX), records.csv and {study.name}"
     )
     with writing(out):
         write_tables(out, tables)
         write_records(out, records)
         versions = versions_of(read_sessions(study))
-        write_report(out, title, list(tables.values()), sentences, versions)
+        write_report(out, title, list(tables.values()), sentences, versions, about)
+        if page is not None:
+            write_whole(out / "report.html", page)
         try:
-            write_figures(out, study, problem, LADDER)
+            write_figures(out, study, problem, LADDER, fixed=page is None)
         except ImportError as error:
             return f"{said}; {error}"
     return f"{said}, figures (PNG, SVG)"
@@ -75,12 +83,16 @@ def write_report(
     tables: Sequence[Table],
     sentences: Sequence[str],
     versions: Mapping[str, str],
+    about: Sequence[str] = (),
 ) -> Path:
-    """One Markdown page with the tables, the advice and the versions."""
+    """One Markdown page with the tables, the advice, the data and the versions."""
     parts = [f"# {markdown(title)}\n", *(to_markdown(table) for table in tables)]
     if sentences:
         listed = "\n".join(f"- {markdown(sentence)}" for sentence in sentences)
         parts.append(f"## Recommendation\n\n{listed}\n")
+    if about:
+        listed = "\n".join(f"- {markdown(sentence)}" for sentence in about)
+        parts.append(f"## Data and command\n\n{listed}\n")
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     parts.append(f"## Versions\n\n{listed}\n")
     return write_whole(out / "report.md", "\n".join(parts))
@@ -102,17 +114,24 @@ def write_records(out: Path, records: Sequence[Record], kind: type[Record] = Rec
 
 
 def write_figures(
-    out: Path, study: Path, problem: str, methods: Sequence[str], kind: type[Record] = Record
+    out: Path,
+    study: Path,
+    problem: str,
+    methods: Sequence[str],
+    kind: type[Record] = Record,
+    *,
+    fixed: bool = True,
 ) -> list[Path]:
     """Figures 1–4 as PNG and SVG; ImportError without matplotlib.
 
     Figure 4 is of `problem`, left out where nothing was monitored.
 
     kind: of the study's records.
+    fixed: whether to write Figures 1–3, which are the paper's.
     """
     from astralearn.report import figures
 
-    drawn = {name: draw() for name, draw in figures.FIXED.items()}
+    drawn = {name: draw() for name, draw in figures.FIXED.items()} if fixed else {}
     histories = read_histories(study, problem, kind)
     monitored = {name: histories[name] for name in methods if name in histories}
     ratio = figures.figure_4(monitored, problem)

@@ -6,35 +6,33 @@ from collections.abc import Sequence
 
 from astralearn.datasets.problem import Problem
 from astralearn.report.tables import BOLD, Cell, Table
-from astralearn.study import Record, Summary, by_method, standings, summarise, what_n_is
+from astralearn.study import Record, Summary, by_method, summarise, what_n_is
+from astralearn.study.answer import MAY_WIN, Answer, Judged
 
-COMPARED = ("method", "G-Mean", "MCC", "found", "95%", "FPR", "AP", "fit")
+COLUMNS = ("90%", "best", "found", "alarms", "AP", "fit", "G-Mean", "MCC")
 
 
-def comparison_table(problem: Problem, records: Sequence[Record]) -> Table:
-    """A row per method: scores with deviations, positives found, time of a fit.
+def comparison_table(problem: Problem, records: Sequence[Record], answer: Answer) -> Table:
+    """A row per method, best first: the decision's score, how sure, positives found.
 
-    Bold: the best mean, and those that cannot be told from it at p ≤ 0.05 (corrected resampled
-    t-test, Holm).
+    Bold: what may be recommended.
     """
     methods = by_method(records, problem.name)
-    g_mean, mcc = standings(methods, "g_mean"), standings(methods, "mcc")
-    summaries = [summarise(records) for records in methods.values()]
-    rows = [
-        _row(s, is_best_g_mean=g_mean[s.method].wins, is_best_mcc=mcc[s.method].wins)
-        for s in summaries
-    ]
+    summaries = {name: summarise(of_method) for name, of_method in methods.items()}
+    rows = [_row(one, summaries[one.method]) for one in answer.judged]
     title = (
         f"{problem.name}: {problem.positives} positives ({problem.labels[1]}) among "
         f"{problem.rows:,} rows, IR {problem.imbalance_ratio:.1f}"
     )
     explained = (
-        f"{BOLD} best, or not distinguishable from the best (p > 0.05). G-Mean and MCC: mean "
-        "(standard deviation) over folds. found: positives found of those tested, pooled, with "
-        "Wilson's 95% interval, which takes tests for independent."
+        f"{BOLD} may be recommended: it found a positive, and is best in {MAY_WIN:.0%} of the "
+        f"resamples or more. {answer.aim}: expected on new rows, with its 90% interval. best: the "
+        "share of resamples that it wins. found: of the positives tested. alarms: false ones per "
+        "1,000 negatives. fit: time to train a fold. G-Mean, MCC: mean (standard deviation) over "
+        "folds."
     )
-    notes = [explained, what_n_is(methods), *failures(summaries)]
-    return Table(title, COMPARED, rows, notes=notes)
+    notes = [explained, what_n_is(methods), *failures(list(summaries.values()))]
+    return Table(title, ("method", answer.aim, *COLUMNS), rows, notes=notes)
 
 
 def failures(summaries: Sequence[Summary]) -> list[str]:
@@ -51,14 +49,17 @@ def seconds(value: float) -> str:
     return f"{1000 * value:.0f} ms" if value < 1 else f"{value:.1f} s"
 
 
-def _row(s: Summary, *, is_best_g_mean: bool, is_best_mcc: bool) -> list[Cell | str]:
+def _row(judged: Judged, s: Summary) -> list[Cell | str]:
+    bold, score = judged.may_be_recommended, judged.score
     return [
-        s.method + (" †" if s.errors else ""),
-        Cell(f"{s.g_mean:.3f} ({s.g_mean_sd:.3f})", is_best_g_mean),
-        Cell(f"{s.mcc:.3f} ({s.mcc_sd:.3f})", is_best_mcc),
+        Cell(s.method + (" †" if s.errors else ""), bold),
+        Cell(f"{score.mean:.3g}", bold),
+        f"{score.low:.2g}–{score.high:.2g}",
+        f"{judged.sureness:.0%}",
         f"{s.hits}/{s.trials}",
-        f"{s.interval.low:.2f}–{s.interval.high:.2f}",
-        f"{100 * s.fpr:.2f}%",
+        f"{1000 * s.fpr:.3g}",
         "" if s.average_precision is None else f"{s.average_precision:.3f}",
         seconds(s.fit_seconds),
+        f"{s.g_mean:.3f} ({s.g_mean_sd:.3f})",
+        f"{s.mcc:.3f} ({s.mcc_sd:.3f})",
     ]

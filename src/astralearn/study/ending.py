@@ -1,7 +1,8 @@
-"""How a run ends: its workers with it, and signals as Ctrl-C does."""
+"""How a run ends: with its workers, by signals, when a budget is spent."""
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import threading
@@ -54,3 +55,32 @@ def interrupt(number: int, _frame: object) -> None:
     """
     signal.signal(number, signal.SIG_DFL)
     raise KeyboardInterrupt
+
+
+@contextmanager
+def ended_after(seconds: float | None) -> Iterator[None]:
+    """End what is within after so many seconds, as Ctrl-C would, and go on behind it.
+
+    In the main thread alone, where interrupts are heard; elsewhere nothing ends early.
+
+    seconds: None for no end.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_spent = threading.Event()
+
+    def end() -> None:
+        is_spent.set()
+        _thread.interrupt_main()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not is_spent.is_set():
+            raise
+    finally:
+        timer.cancel()

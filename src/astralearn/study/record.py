@@ -53,10 +53,12 @@ class Record(Kept):
     fit_seconds: what one fold took to learn; the mean of a stack.
     error: what the method raised, if it did. Then every positive counts as missed and no negative
         as a false alarm.
+    ranks: of each tested positive "row:above+", or "row:above-" where it was missed: the number of
+        its row in the table, and how many tested negatives score higher, of equals half.
     """
 
     KEY: ClassVar[tuple[str, ...]] = ("problem", "method", "repetition", "fold")
-    FORMAT = 1
+    FORMAT = 2
 
     repetition: int
     fold: int
@@ -68,6 +70,7 @@ class Record(Kept):
     average_precision: float | None
     fit_seconds: float
     error: str | None = None
+    ranks: str = ""
 
     @property
     def counts(self) -> SoftConfusion:
@@ -85,6 +88,36 @@ class Record(Kept):
     def tested(self) -> int:
         return self.tn + self.fp + self.fn + self.tp
 
+    def positives(self) -> list[TestedPositive]:
+        """The tested positives, in the order of their rows."""
+        return [TestedPositive.read(text) for text in self.ranks.split()]
+
+
+class TestedPositive(NamedTuple):
+    """Where a method put a positive that it had not seen.
+
+    row: its number in the table.
+    above: how many of the tested negatives score higher; of those that score the same, half.
+    found: whether the method called it positive.
+    """
+
+    row: int
+    above: float
+    found: bool
+
+    def __str__(self) -> str:
+        return f"{self.row}:{self.above:.12g}{'+' if self.found else '-'}"
+
+    @classmethod
+    def read(cls, text: str) -> TestedPositive:
+        """What `str` wrote.
+
+        >>> TestedPositive.read("17:3.5-")
+        TestedPositive(row=17, above=3.5, found=False)
+        """
+        row, above = text[:-1].split(":")
+        return cls(int(row), float(above), text[-1] == "+")
+
 
 @dataclass(frozen=True)
 class StartRecord(Record):
@@ -100,7 +133,7 @@ class StartRecord(Record):
     """
 
     KEY = ("problem", "method", "repetition", "fold", "start")
-    FORMAT = 201
+    FORMAT = 202
 
     start: int = 0
     chosen_epoch: int = 0

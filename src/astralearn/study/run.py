@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -21,7 +22,7 @@ import numpy as np
 
 from astralearn.datasets.problem import Problem
 from astralearn.study.child import stop_children
-from astralearn.study.ending import watch
+from astralearn.study.ending import ended_after, watch
 from astralearn.study.method import Method
 from astralearn.study.record import Kept, Key, Outcome, Record
 from astralearn.study.splits import make_splits
@@ -33,6 +34,8 @@ PACKAGES = (
     "imbalanced-learn", "lightgbm", "xgboost", "catboost", "joblib",
 )  # fmt: skip
 
+# Values of the table for which methods say how long they take.
+TYPICAL_VALUES = 500_000
 
 R = TypeVar("R", bound=Kept)
 R_co = TypeVar("R_co", bound=Kept, covariant=True)
@@ -77,6 +80,8 @@ class Plan:
 
     seed: decides draws, folds and every fit.
     stack: how many folds a method with `fit_many` trains in one call.
+    by_repetition: run a repetition of all methods before the next one, so that a run that ends
+        early has every method.
     """
 
     problems: Sequence[Problem]
@@ -85,6 +90,7 @@ class Plan:
     repetitions: int = 10
     seed: int = 0
     stack: int = 25
+    by_repetition: bool = False
 
     kind = Record
     in_threads = False
@@ -112,6 +118,8 @@ class Plan:
             )
             for method in self.methods:
                 listed += units(problem, method, splits, seed=self.seed, stack=self.stack)
+        if self.by_repetition:
+            listed.sort(key=lambda unit: unit.splits[0].repetition)
         return listed
 
     def settings(self) -> dict[str, str]:
@@ -144,12 +152,16 @@ class RunProgress(NamedTuple):
 
     done: records, of `total`.
     problem, method: what is being worked on; "" when nothing is left.
+    seconds_left: about how long the rest takes.
+    records: those that came with this call.
     """
 
     done: int
     total: int
     problem: str
     method: str
+    seconds_left: float = 0.0
+    records: Sequence[Any] = ()
 
 
 def run(
@@ -159,6 +171,7 @@ def run(
     n_jobs: int | None = None,
     progress: Callable[[RunProgress], None] | None = None,
     wait_seconds: float = 0.0,
+    budget: float | None = None,
 ) -> list[R]:
     """The plan's records in its order, from the file or by running what it lacks.
 
@@ -171,6 +184,7 @@ def run(
         cluster instead.
     progress: called at the start and whenever a unit ends.
     wait_seconds: how long to wait for another run on the same file before InUseError.
+    budget: seconds after which the run ends with what is done, and returns that; None for none.
     """
     from joblib import Parallel, delayed
 
@@ -188,8 +202,8 @@ def run(
         if pending:
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), versions())
         total = sum(len(unit.record_keys()) for unit in all_units)
-        report = _reporter(progress, total, pending)
-        report()
+        report = _reporter(progress, total, pending, _workers(n_jobs))
+        report([])
         # One unit a batch: a batch is handed back only as a whole, and would be lost as a whole.
         parallel = Parallel(
             n_jobs=n_jobs,
@@ -201,16 +215,17 @@ def run(
         )
         tasks = [delayed(_labelled)(*item) for item in pending.items()]
         try:
-            with closing(parallel(tasks)) as results:
+            with ended_after(budget), closing(parallel(tasks)) as results:
                 for label, outcomes in results:
                     store.add(outcomes)
                     del pending[label]
-                    report()
+                    report(outcomes)
         except BaseException:
             stop_children()
             raise
     found = {record.key: record for record in read_kind(Path(path), plan.kind)}
-    return [found[key] for unit in all_units for key in unit.record_keys()]
+    keys = [key for unit in all_units for key in unit.record_keys()]
+    return [found[key] for key in keys if budget is None or key in found]
 
 
 def kept(plan: RunnablePlan[Any], path: Path) -> tuple[int, int]:
@@ -223,10 +238,17 @@ def kept(plan: RunnablePlan[Any], path: Path) -> tuple[int, int]:
 def every_method(plan: Plan, path: Path) -> list[Record]:
     """What the file holds on the plan's problems, also of methods of earlier plans.
 
-    A method counts where it has all folds.
+    A repetition of a method counts where it has all folds.
     """
     problems = {problem.name for problem in plan.problems}
-    return [record for record in _complete(plan, path) if record.problem in problems]
+    stored = [record for record in read_records(path) if record.problem in problems]
+    folds = Counter((record.problem, record.method, record.repetition) for record in stored)
+    return [
+        record
+        for record in stored
+        if folds[record.problem, record.method, record.repetition] == plan.folds
+        and record.repetition < plan.repetitions
+    ]
 
 
 def every_problem(plan: Plan, path: Path) -> list[Record]:
@@ -262,6 +284,8 @@ def fingerprint(problem: Problem) -> str:
         digest.update(np.ascontiguousarray(problem.X, dtype="<f8").tobytes())
     digest.update(problem.y.astype("<i1").tobytes())
     digest.update(repr(problem.redraw).encode())
+    for of_rows in (problem.groups, problem.times):
+        digest.update(b"" if of_rows is None else np.asarray(of_rows, dtype="<f8").tobytes())
     return f"{problem.rows} rows, {digest.hexdigest()[:16]}"
 
 
@@ -283,17 +307,43 @@ def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:
     return label, unit.run()
 
 
-def _reporter(
-    progress: Callable[[RunProgress], None] | None, total: int, pending: dict[int, RunnableUnit]
-) -> Callable[[], None]:
-    """Tells `progress` what is done and which unit is the oldest one not done."""
+def _workers(n_jobs: int | None) -> int:
+    from joblib import effective_n_jobs
 
-    def report() -> None:
+    return int(effective_n_jobs(n_jobs))
+
+
+def _reporter(
+    progress: Callable[[RunProgress], None] | None,
+    total: int,
+    pending: dict[int, RunnableUnit],
+    workers: int,
+) -> Callable[[Sequence[Outcome]], None]:
+    """Tells `progress` what is done, the oldest unit not done, and the time left.
+
+    Before the first unit ends, the time left is what its methods are said to take; then what was
+    said of the rest is multiplied by how much longer than said the first ones took.
+    """
+    begun = time.perf_counter()
+    at_first = sum(map(_said_seconds, pending.values()))
+
+    def report(outcomes: Sequence[Outcome]) -> None:
         if progress is None:
             return
         done = total - sum(len(unit.record_keys()) for unit in pending.values())
         current = next(iter(pending.values()), None)
         problem, method = (current.problem.name, current.method_name) if current else ("", "")
-        progress(RunProgress(done, total, problem, method))
+        left = sum(map(_said_seconds, pending.values()))
+        ended = at_first - left
+        ratio = (time.perf_counter() - begun) / ended if ended > 0 else 1.0 / workers
+        records = [outcome.record for outcome in outcomes]
+        progress(RunProgress(done, total, problem, method, left * ratio, records))
 
     return report
+
+
+def _said_seconds(unit: RunnableUnit) -> float:
+    """About how long a unit takes, by what its method is said to take."""
+    size = unit.problem.rows * unit.problem.features / TYPICAL_VALUES
+    seconds = getattr(getattr(unit, "method", None), "seconds", 1.0)
+    return float(len(unit.record_keys()) * seconds * max(size, 0.02))

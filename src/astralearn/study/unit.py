@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from astralearn.datasets.problem import Problem, RowNumbers
 from astralearn.study.method import Method, seeded
-from astralearn.study.record import Key, MonitoredSeries, Outcome, Record
+from astralearn.study.record import Key, MonitoredSeries, Outcome, Record, TestedPositive
 from astralearn.study.splits import Split, seed_of
 from astralearn.tabular import encoder_for
 
@@ -93,8 +93,8 @@ def run_unit(unit: Unit) -> list[Outcome]:
 def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
     fitted = fit(unit, estimator)
     return [
-        _tested(unit, model, fitted.X, fitted.y, split, fitted.seconds)
-        for model, split in zip(fitted.models, fitted.splits, strict=True)
+        _tested(unit, model, fitted, split, original.test)
+        for model, split, original in zip(fitted.models, fitted.splits, unit.splits, strict=True)
     ]
 
 
@@ -139,12 +139,15 @@ def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
     return {"random_states": seeds}
 
 
-def _tested(
-    unit: Unit, model: Any, X: NDArray[Any], y: NDArray[np.int8], split: Split, seconds: float
-) -> Outcome:
-    truth = y[split.test]
-    predicted = np.asarray(model.predict(X[split.test]))
-    scores = how_positive(model, X[split.test])
+def _tested(unit: Unit, model: Any, fitted: Fitted, split: Split, rows: RowNumbers) -> Outcome:
+    """Count what the model decides on the test rows.
+
+    split: of the rows in numbers.
+    rows: the test rows' numbers in the problem.
+    """
+    X, truth = fitted.X[split.test], fitted.y[split.test]
+    predicted = np.asarray(model.predict(X))
+    scores = how_positive(model, X)
     if scores is None:
         precision = None
     else:
@@ -158,13 +161,30 @@ def _tested(
         fn=int(((truth == 1) & (predicted == 0)).sum()),
         tp=int(((truth == 1) & (predicted == 1)).sum()),
         average_precision=precision,
-        fit_seconds=seconds,
+        fit_seconds=fitted.seconds,
+        ranks=_ranks(truth, predicted == 1, predicted if scores is None else scores, rows),
     )
     return Outcome(record, _thinned(getattr(model, "history_", None)))
 
 
+def _ranks(
+    truth: NDArray[np.int8], is_found: NDArray[np.bool_], scores: NDArray[Any], rows: RowNumbers
+) -> str:
+    """Where the test positives lie among the test negatives, as a Record's `ranks`."""
+    negatives = np.sort(scores[truth == 0])
+    positives = np.flatnonzero(truth == 1)
+    positives = positives[np.argsort(rows[positives])]
+    ends = [np.searchsorted(negatives, scores[positives], side) for side in ("left", "right")]
+    above = len(negatives) - (ends[0] + ends[1]) / 2
+    return " ".join(
+        str(TestedPositive(int(rows[place]), float(higher), bool(is_found[place])))
+        for place, higher in zip(positives, above, strict=True)
+    )
+
+
 def _missed(unit: Unit, split: Split, error: Exception) -> Record:
-    positives = int(unit.problem.y[split.test].sum())
+    truth, nothing = unit.problem.y[split.test], np.zeros(len(split.test))
+    positives = int(truth.sum())
     return Record(
         **_place(unit, split),
         tn=len(split.test) - positives,
@@ -174,6 +194,7 @@ def _missed(unit: Unit, split: Split, error: Exception) -> Record:
         average_precision=None,
         fit_seconds=0.0,
         error=message_of(error),
+        ranks=_ranks(truth, nothing == 1, nothing, split.test),
     )
 
 

@@ -1,0 +1,26 @@
+"""Names made of markup, script, LaTeX and formulas: every artefact shows them as text."""
+
+HOSTILE = [
+    "![p](http://evil.example/x.png)",
+    "[x](javascript:alert(1))",
+    "<script>alert(1)</script>",
+    "<http://evil.example>",
+    "[r]: http://evil.example",
+    "&lt;b&gt; &#60;i&#62; R&D",
+    "*bold* _it_ __b__ `code` ~~gone~~ snake_case_name",
+    "a | b \\| c \\\\| d",
+    "# heading",
+    "> quote",
+    "- item",
+    "1. item",
+    "---",
+    "$x$ :smile: www.evil.example https://evil.example",
+    "\\input{/etc/passwd} {\\bf x} $ & % # ^ ~",
+    "[5pt] *x",
+    '=HYPERLINK("http://evil.example","x")',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "two\nlines\r\n=1",
+    "\x1b[31mred",
+]
