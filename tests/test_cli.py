@@ -72,7 +72,7 @@ def test_compare_prints_notes_progress_table_and_advice(cheap, table, tmp_path, 
     code, out, err = compared(capsys, table, "--out", tmp_path / "out")
     assert (code, err) == (0, "")
     said = [
-        "note: LightGBM was left out",
+        "note: left out: LightGBM: lightgbm is not installed",
         "0/15 folds · cards · BCE · about ",
         "GMN: found ",
         "15/15 folds · done",

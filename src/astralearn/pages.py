@@ -22,6 +22,7 @@ from astralearn.study.answer import PER
 from astralearn.study.run import versions
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.columns import as_frame
+from astralearn.tabular.described import described
 
 if TYPE_CHECKING:
     from astralearn.compare import Comparison
@@ -143,7 +144,7 @@ def model_page(
         ("rows", f"{model.n_rows_:,}, of them {model.n_positives_:,} positive"),
         ("decision", str(getattr(classifier, "decision", "the classifier's own"))),
     ]
-    notes = [*model.encoder_.described(), *model.said_of_columns(model.encoder_.left_out_)]
+    notes = [*described(model.encoder_), *model.said_of_columns(model.encoder_.left_out_)]
     training = getattr(classifier, "history_", None)
     page = ReportPage(
         title=title,

@@ -37,8 +37,9 @@ from astralearn.study.scores import Interval, wilson
 
 # A positive that was never seen counts for half a row, found as often as not.
 UNSEEN = 0.5
-# The variance of each method's own luck, in recall's logit: this divided by the positives.
-LUCK_OF_ONE = 4.0
+# The variance of recall's logit beyond what tests tell, divided by the positives: of each method's
+# own luck, and of what all methods share. benchmarks/recommendation.py chose them.
+LUCK_OF_ONE, SHARED_LUCK_OF_ONE = 6.0, 14.0
 # The share of resamples that a method must win to be one that may be recommended.
 MAY_WIN = 0.1
 CUTS = 200
@@ -274,7 +275,10 @@ def answer(
     found = {name: tested(records) for name, records in methods.items()}
     rates = {name: _rates(of_method, decision, seed) for name, of_method in found.items()}
     rng = np.random.default_rng([seed, WORLDS])
-    worlds = {name: _with_luck(at, len(found[name].rows), rng) for name, at in rates.items()}
+    shared = rng.standard_normal((WORLDS, 1))
+    worlds = {
+        name: _with_luck(at, shared, len(found[name].rows), rng) for name, at in rates.items()
+    }
     scores = np.stack([aim.score(of_method)[:, 0] for of_method in worlds.values()])
     better = -scores if aim.is_cost else scores.copy()
     # A method that found nothing has no claim, whatever it saves in false alarms.
@@ -319,12 +323,17 @@ def _rates(found: Tested, decision: Any, seed: int) -> Worlds:
     return Worlds(np.asarray([found.own_cut]), recall[:, None], rate[:, None], found.prior)
 
 
-def _with_luck(worlds: Worlds, positives: int, rng: np.random.Generator) -> Worlds:
-    """The same worlds, with what the tests cannot tell of this method alone."""
-    doubt = np.sqrt(LUCK_OF_ONE / positives)
+def _with_luck(
+    worlds: Worlds, shared: np.ndarray, positives: int, rng: np.random.Generator
+) -> Worlds:
+    """The same worlds, with what so few tests cannot tell.
+
+    shared: (worlds, 1), the luck that all methods have in common.
+    """
     recall = np.clip(worlds.recall, LEAST_RATE, 1.0 - LEAST_RATE)
-    recall = expit(logit(recall) + doubt * rng.standard_normal(recall.shape))
-    return worlds._replace(recall=recall)
+    luck = np.sqrt(SHARED_LUCK_OF_ONE / positives) * shared
+    luck = luck + np.sqrt(LUCK_OF_ONE / positives) * rng.standard_normal(recall.shape)
+    return worlds._replace(recall=expit(logit(recall) + luck))
 
 
 def _expected(values: np.ndarray) -> Expected:
