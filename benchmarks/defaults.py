@@ -93,6 +93,8 @@ def false_alarms(records: Sequence[Record], names: Sequence[str], problems: Sequ
     lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
     for problem in problems:
         by_name = by_method(records, problem)
+        if not {*names} <= {*by_name}:
+            continue
         rates = [
             1000 * sum(r.fp for r in by_name[name]) / sum(r.fp + r.tn for r in by_name[name])
             for name in names
