@@ -13,6 +13,8 @@ import re
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
+from records import stamp
+
 RESULTS = Path(__file__).parent / "results" / "licences.csv"
 BINDING = re.compile(r"\b(A?GPL|GNU (Affero )?General)", re.IGNORECASE)
 
@@ -74,6 +76,7 @@ def main() -> None:
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    stamp(RESULTS.name)
     silent = [row["package"] for row in rows if not row["licence"]]
     print(f"{len(rows)} packages, {len(at_run_time)} of them at run time; without a word: {silent}")
     binding = [

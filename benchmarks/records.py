@@ -8,11 +8,29 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+VERSIONS = RESULTS / "versions.json"
+
+# Every file of results, the script that makes it, and the version of what that script measures.
+# Raise a number when a script, or what it measures, changes so that its file has to be made anew:
+# tests/test_site.py fails until it is. Writing a file says which version it is of;
+# `python benchmarks/records.py FILE` says so of one that another way has written.
+MADE_BY = {
+    "attack.csv": ("attack/run.py", 1),
+    "boosting_study.csv.gz": ("benchmarks/boosting_study.py", 1),
+    "defaults.csv.gz": ("benchmarks/defaults.py", 1),
+    "licences.csv": ("benchmarks/licences.py", 1),
+    "memory.csv": ("benchmarks/memory.py", 1),
+    "rarebench.csv.gz": ("benchmarks/rarebench.py", 1),
+    "regime.csv.gz": ("benchmarks/regime.py", 1),
+    "suggest.csv": ("benchmarks/suggest.py", 1),
+}
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -30,6 +48,15 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, A
     writer.writeheader()
     writer.writerows(rows)
     path.write_bytes(gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0))
+    if path.parent == RESULTS:
+        stamp(path.name)
+
+
+def stamp(name: str) -> None:
+    """Say that a file of results is of the version that its script has now."""
+    versions = json.loads(VERSIONS.read_text()) if VERSIONS.exists() else {}
+    versions[name] = MADE_BY[name][1]
+    VERSIONS.write_text(json.dumps(dict(sorted(versions.items())), indent=1) + "\n")
 
 
 def put(path: Path, script: str, text: str) -> None:
@@ -39,3 +66,8 @@ def put(path: Path, script: str, text: str) -> None:
         raise ValueError(f"{path.name} has no place marked <!-- {script}: begin -->")
     _, end, after = rest.partition("<!-- end -->")
     path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        stamp(name)

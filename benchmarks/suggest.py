@@ -24,7 +24,7 @@ from astralearn import ASTraClassifier
 from astralearn.datasets.rarebench import OPEN, load_problem
 from astralearn.tabular import encoder_for
 from astralearn.tabular.choosing import suggested_rows
-from records import RESULTS
+from records import RESULTS, stamp
 
 KNOWN, WANTED = 5, 10
 NEGATIVES_KNOWN, POOL_NEGATIVES, POOL_POSITIVES = 1000, 10_000, 30
@@ -122,6 +122,7 @@ def main() -> None:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
+        stamp("suggest.csv")
     ours = np.asarray([row["suggest"] for row in rows], dtype=float)
     medians = {}
     for rule in list(RULES)[1:]:

@@ -1,6 +1,8 @@
 """README and the site: every public name, option and code is in them, and pages stay short."""
 
 import importlib
+import importlib.util
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -61,3 +63,23 @@ def test_every_example_of_the_gallery_ends_in_a_picture():
     assert len(examples) >= 8
     for path in examples:
         assert path.read_text().endswith("plt.show()\n"), path.name
+
+
+def benchmark(name):
+    """A script of benchmarks/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_no_result_is_older_than_the_code_that_makes_it_says():
+    records = benchmark("records")
+    of_code = {name: version for name, (_, version) in records.MADE_BY.items()}
+    of_files = json.loads(records.VERSIONS.read_text())
+    stale = {name for name in of_files if of_files[name] < of_code.get(name, 0)}
+    assert not stale, f"make anew: {stale}"
+    assert of_files == of_code
+    there = {path.name for path in records.RESULTS.iterdir()} - {records.VERSIONS.name}
+    assert there == set(of_code), "benchmarks/records.py names every file of results"
+    assert all((ROOT / script).exists() for script, _ in records.MADE_BY.values())
