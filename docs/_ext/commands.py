@@ -65,7 +65,10 @@ def _argument(action: argparse.Action, parser: argparse.ArgumentParser) -> nodes
     values = {**vars(action), "prog": parser.prog}
     says = (action.help or "") % values
     needed = " Needed." if action.required and action.option_strings else ""
-    definition = nodes.definition("", nodes.paragraph(text=f"{says}.{needed}"))
+    sentence = nodes.paragraph()
+    for place, part in enumerate(f"{says}.{needed}".split("`")):
+        sentence += nodes.literal(text=part) if place % 2 else nodes.Text(part)
+    definition = nodes.definition("", sentence)
     return nodes.definition_list_item("", term, definition)
 
 

@@ -31,9 +31,14 @@ mean, low, high = np.transpose(expected)
 places = np.arange(len(ks))
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.errorbar(
-    places, mean, yerr=[mean - low, high - mean], fmt="o", capsize=6, linewidth=2,
+    places,
+    mean,
+    yerr=[mean - low, high - mean],
+    fmt="o",
+    capsize=6,
+    linewidth=2,
     label="expected, with its 90 % interval",
-)  # fmt: skip
+)
 axes.plot(places, found, "x", color="C3", markersize=10, markeredgewidth=2, label="on new rows")
 axes.set(
     xticks=places,

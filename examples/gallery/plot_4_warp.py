@@ -19,8 +19,9 @@ taus = (0.5, 0.25, 0.1, 0.05, 0.01)
 # %%
 # g always has the sign of x: the decision does not move. Its slope is b on the left, where
 # negatives are, and 1 on the right.
-figure, axes = plt.subplots(2, len(taus), figsize=(11, 4.6), sharex=True, sharey="row",
-                            layout="constrained")  # fmt: skip
+figure, axes = plt.subplots(
+    2, len(taus), figsize=(11, 4.6), sharex=True, sharey="row", layout="constrained"
+)
 for (above, below), tau in zip(axes.T, taus, strict=True):
     b = float(astralearn.slope(tau))
     above.plot(x, astralearn.astra(x, b), linewidth=2)

@@ -15,7 +15,7 @@ from astralearn import ASTraClassifier
 
 rng = np.random.default_rng(1)
 X = rng.normal(size=(4000, 8))
-X[:10, :4] += 1.5
+X[:10, :4] += 2.2
 y = np.arange(4000) < 10
 losses = ("bce", "root_gmn", "gmn")
 histories = {

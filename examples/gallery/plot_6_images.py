@@ -26,9 +26,13 @@ y = torch.tensor(digit == 8, dtype=torch.float32)[:, None]
 def network():
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(),
-        nn.Flatten(), nn.Linear(256, 1),
-    )  # fmt: skip
+        nn.Conv2d(1, 8, 3),
+        nn.ReLU(),
+        nn.Conv2d(8, 16, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(256, 1),
+    )
 
 
 # %%

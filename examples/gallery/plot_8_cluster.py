@@ -35,12 +35,16 @@ local = ASTraClassifier(random_state=0).fit(rows, is_positive)
 figure, axes = plt.subplots(figsize=(5, 4.4), layout="constrained")
 axes.loglog(local.predict_risk(rows)[::10], risk.compute()[::10], ".", markersize=3, color="C0")
 axes.loglog(
-    local.predict_risk(rows)[is_positive], risk.compute()[is_positive], "o", color="C3",
+    local.predict_risk(rows)[is_positive],
+    risk.compute()[is_positive],
+    "o",
+    color="C3",
     label="positives",
-)  # fmt: skip
+)
 axes.axline((1e-3, 1e-3), (1e-2, 1e-2), color="0.7", linewidth=0.8, zorder=0)
-axes.set(xlabel="risk, fitted in one place", ylabel="risk, fitted in partitions",
-         title="The same model")  # fmt: skip
+axes.set(
+    xlabel="risk, fitted in one place", ylabel="risk, fitted in partitions", title="The same model"
+)
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 client.close()
