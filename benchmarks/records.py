@@ -22,14 +22,15 @@ VERSIONS = RESULTS / "versions.json"
 # tests/test_site.py fails until it is. Writing a file says which version it is of;
 # `python benchmarks/records.py FILE` says so of one that another way has written.
 MADE_BY = {
-    **{f"speed_{name}.txt": ("benchmarks/speed.py", 1) for name in ("torch",)},
     "attack.csv": ("attack/run.py", 1),
     "boosting_study.csv.gz": ("benchmarks/boosting_study.py", 1),
+    "committee.csv": ("benchmarks/committee.py", 1),
     "defaults.csv.gz": ("benchmarks/defaults.py", 1),
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 1),
     "regime.csv.gz": ("benchmarks/regime.py", 1),
+    "speed_torch.txt": ("benchmarks/speed.py", 1),
     "suggest.csv": ("benchmarks/suggest.py", 1),
 }
 
