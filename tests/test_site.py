@@ -47,6 +47,13 @@ def test_the_readme_is_read_to_the_end():
     assert not [line for line in prose if len(line) > 100]
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda path: path.stem)
+def test_pages_are_short(page):
+    """Tables are looked at, not read; the reference is looked up."""
+    prose = [line for line in page.read_text().splitlines() if not line.startswith("|")]
+    assert page.stem in ("api", "cli", "files") or len(" ".join(prose).split()) <= 1_200
+
+
 def test_every_exit_code_is_explained():
     codes = {0, 1, cli.USAGE, cli.WORKER_KILLED, cli.INTERRUPTED, *cli.EXIT_CODES.values()}
     table = (DOCS / "files.md").read_text().split("## Exit codes")[1]
