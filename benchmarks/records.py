@@ -29,7 +29,6 @@ MADE_BY = {
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 1),
-    "regime.csv.gz": ("benchmarks/regime.py", 1),
     "speed_torch.txt": ("benchmarks/speed.py", 1),
     "suggest.csv": ("benchmarks/suggest.py", 1),
 }
@@ -57,7 +56,7 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, A
 def stamp(name: str) -> None:
     """Say that a file of results is of the version that its script has now."""
     versions = json.loads(VERSIONS.read_text()) if VERSIONS.exists() else {}
-    versions[name] = MADE_BY[name][1]
+    versions[name] = MADE_BY[name][1] if name in MADE_BY else 1
     VERSIONS.write_text(json.dumps(dict(sorted(versions.items())), indent=1) + "\n")
 
 
