@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,6 @@ from astralearn.study.record import StartRecord
 from astralearn.study.scores import PAPER_SCORES, by_method
 from astralearn.study.splits import Split, make_splits
 from astralearn.study.store import read_kind
-from engine import torch_epochs
 from records import RESULTS, read_rows, write_rows
 
 FILE = RESULTS / "reproduction.csv.gz"
@@ -49,8 +49,12 @@ PROMISED = 10  # minutes, for 1,000 networks
 
 
 def keep(folder: Path) -> None:
-    """Every record of the folder's study, in the order of its keys."""
-    records = read_kind(folder / "study.sqlite", StartRecord)
+    """Every record of the problems that the folder's study has in full, in the order of keys."""
+    stored = read_kind(folder / "study.sqlite", StartRecord)
+    folds = PROTOCOL.folds * PROTOCOL.repetitions
+    whole = folds * (PROTOCOL.starts * len(PROTOCOL.methods) + len(PROTOCOL.rivals))
+    found = Counter(record.problem for record in stored)
+    records = [record for record in stored if found[record.problem] == whole]
     names = [field.name for field in fields(StartRecord)]
     shown = [
         {name: f"{v:.6g}" if isinstance(v, float) else v for name, v in asdict(record).items()}
@@ -78,10 +82,20 @@ def kept_records() -> list[StartRecord]:
 def page() -> None:
     """Put the tables where the page has marked their place."""
     records = kept_records()
+    missing = [name for name in TABLE_2 if name not in {record.problem for record in records}]
     said = [*verdict(records), ""]
-    for rule in RULES:
-        said += [f"### By {rule}", "", agreement_table(records, rule), ""]
-    said += ["### Cells that differ", "", markdown(bounds_table(records)), ""]
+    if missing:
+        said += [f"Not run to the end on this page: {', '.join(missing)}.", ""]
+    said += [
+        "Means as *paper's rule / last epoch / the paper*:",
+        "",
+        agreement_table(records),
+        "",
+        "### Cells that agree by neither",
+        "",
+        markdown(bounds_table(records)),
+        "",
+    ]
     said += ["### Starts and draws", "", spread_sentence(records), ""]
     said += ["### Rivals", "", *(f"- {sentence}" for sentence in rivals_in_words(records)), ""]
     before, begin, rest = PAGE.read_text().partition(BEGIN)
@@ -89,25 +103,28 @@ def page() -> None:
     PAGE.write_text(f"{before}{begin}\n" + "\n".join(said) + f"{end}{after}")
 
 
-def agreement_table(records: list[StartRecord], rule: str) -> str:
-    """ours/paper and whether they agree, a row for each problem and score."""
-    cells = {(c.problem, c.score, c.method): c.found for c in compared_cells(records, rule)}
+def agreement_table(records: list[StartRecord]) -> str:
+    """Both rules' means, whether they agree, and the paper's: a row for each problem and score."""
+    rules = [
+        {(c.problem, c.score, c.method): c.found for c in compared_cells(records, rule)}
+        for rule in RULES
+    ]
     lines = ["| | " + " | ".join(PAPER_METHODS) + " |", "|---|" + "---|" * len(PAPER_METHODS)]
-    for problem in dict.fromkeys(key[0] for key in cells):
+    for problem in dict.fromkeys(key[0] for key in rules[0]):
         for score, label in PAPER_SCORES.items():
-            found = [cells[problem, score, method] for method in PAPER_METHODS]
-            texts = [
-                f"{one.ours.mean:.3f}/{one.theirs.mean:.3f}{'✓' if one.agrees else '✗'}"
-                for one in found
-            ]
-            lines.append(f"| {problem}, {label} | " + " | ".join(texts) + " |")
+            texts = []
+            for method in PAPER_METHODS:
+                found = [cells[problem, score, method] for cells in rules]
+                ours = [f"{one.ours.mean:.3f}{'✓' if one.agrees else '✗'}" for one in found]
+                texts.append("/".join([*ours, f"{found[0].theirs.mean:.3f}"]))
+            lines.append(f"| {problem} {label} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 
 
 def markdown(table: Table) -> str:
+    """The rows in which no rule agrees, with one cell for what names them."""
     rows = [[cell.text for cell in row] for row in table.cells()]
-    # One cell for what names it: the page has few words.
-    short = [[f"{p} {m} {s}", *rest] for p, m, s, *rest in rows]
+    short = [[f"{p} {m} {s}", *rest] for p, m, s, *rest in rows if "agrees" not in rest[-1]]
     columns = ["cell", *table.columns[3:]]
     lines = ["| " + " | ".join(row) + " |" for row in (columns, ["---"] * len(columns), *short)]
     return "\n".join(lines)
@@ -141,6 +158,8 @@ def seconds(problem: datasets.Problem, method: Method, splits: list[Split], epoc
 
 
 def measure() -> None:
+    from engine import torch_epochs
+
     training.LONG = epoch.LONG = 0  # compile as for many epochs
     cores, folds = joblib.cpu_count(), PROTOCOL.folds * PROTOCOL.repetitions
     ours = theirs = 0.0

@@ -25,6 +25,7 @@ from astralearn.study.scores import PAPER_SCORES
 from astralearn.study.significance import Challenger, challengers
 
 Records = Sequence[StartRecord]
+LEAST_GAP = 0.005  # between mean differences, for one rule to be called better
 # How the epoch is chosen: the rule's name → the records with its counts.
 RULES: dict[str, Callable[[Records], list[StartRecord]]] = {
     "the paper's rule": list,
@@ -180,7 +181,7 @@ def verdict(records: Records) -> list[str]:
         for rule in RULES
     ]
     first, second = sorted(RULES, key=lambda rule: (-counts[rule], gaps[rule]))
-    if (counts[first], gaps[first]) == (counts[second], gaps[second]):
+    if counts[first] == counts[second] and gaps[second] - gaps[first] < LEAST_GAP:
         return [*said, "Neither agrees better."]
     return [*said, f"{first[0].upper()}{first[1:]} agrees better."]
 
