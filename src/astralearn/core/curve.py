@@ -7,6 +7,7 @@ or one per output column. The dtype is kept, but for half precision, which becom
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from astralearn.core.elementary import TINY, at_least, is_double, largest, minus_abs
@@ -20,6 +21,9 @@ FARTHEST = 1e18
 # Everything is tested up to this slope, and from about its threshold on. In float32 b times e^60
 # overflows from b = 1e12 on.
 LARGEST_SLOPE, LEAST_THRESHOLD = 1e6, 1e-5
+
+# The power of the class ratio up to which a slope may rise, unless said otherwise.
+SLOPE_LIMIT = 0.25
 
 SLOPE_RULE = "finite and at least 1 (b = 1 is the plain sigmoid)"
 
@@ -107,6 +111,30 @@ def starting_slope(tau_init: float) -> float:
     if tau_init < LEAST_THRESHOLD:
         raise ValueError(f"tau_init must be in [{LEAST_THRESHOLD:g}, 0.5]; found {tau_init}")
     return b
+
+
+def raw_limit(slope_max: float | None) -> float:
+    """β of the largest slope that a layer may have; infinite where it has no limit.
+
+    >>> raw_limit(3.0), raw_limit(None)
+    (1.0, inf)
+    """
+    if slope_max is None:
+        return math.inf
+    if not 1 <= slope_max < math.inf:
+        raise ValueError(f"slope_max must be None or finite and at least 1; found {slope_max}")
+    return float(raw_from_slope(slope_max))
+
+
+def slope_for_ratio(ratio: float, limit: float = SLOPE_LIMIT) -> float:
+    """The largest slope for so many negatives per positive: ratio^limit, at least 1.
+
+    A slope is an allowance for the rarer class; where neither is rare it is 1, the plain sigmoid.
+
+    >>> slope_for_ratio(81.0), slope_for_ratio(0.5)
+    (3.0, 1.0)
+    """
+    return float(max(ratio, 1.0) ** limit)
 
 
 def rebalance(y_hat: ArrayLike, tau: ArrayLike, *, xp: Any = None) -> Array:

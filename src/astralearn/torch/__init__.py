@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 
+from astralearn.torch.decide import decide
 from astralearn.torch.full_batch import full_batch_backward
 from astralearn.torch.layer import ASTra
 from astralearn.torch.losses import (
@@ -26,6 +27,7 @@ from astralearn.torch.losses import (
     SummedLossModule,
 )
 from astralearn.torch.monitor import SoftConfusionMonitor
+from astralearn.torch.rare_head import RareHead
 from astralearn.torch.sampler import StratifiedBatchSampler
 from astralearn.torch.slope_rate import SlopeRate, parameter_groups
 
@@ -36,11 +38,13 @@ __all__ = [
     "F1Loss",
     "GMNLoss",
     "MCCLoss",
+    "RareHead",
     "RootGMNLoss",
     "SlopeRate",
     "SoftConfusionMonitor",
     "StratifiedBatchSampler",
     "SummedLossModule",
+    "decide",
     "full_batch_backward",
     "parameter_groups",
 ]

@@ -16,7 +16,7 @@ from astralearn.core import (
     slope_from_raw,
     threshold,
 )
-from astralearn.core.curve import starting_slope
+from astralearn.core.curve import raw_limit, starting_slope
 from astralearn.core.warp import of_slope, slope_derivative
 from astralearn.torch.cpu import blocks, eager_warp
 from astralearn.torch.inductor import compiled_warp
@@ -35,6 +35,7 @@ class ASTra(nn.Module):
         (N, C) or (N, C, …), one b for each column or channel.
     tau_init: where the threshold τ starts, in [1e-5, 0.5]; 0.5 is the plain sigmoid.
     learnable: whether b is a parameter (`raw_slope`, the β of Eq. 7); if not it is a buffer.
+    slope_max: what b starts at most at, and never exceeds; at least 1. None: no limit.
 
     >>> layer = ASTra()
     >>> [round(g, 2) for g in layer(torch.tensor([-2.0, 0.0, 2.0])).tolist()]
@@ -51,6 +52,7 @@ class ASTra(nn.Module):
         tau_init: float = 0.25,
         learnable: bool = True,
         *,
+        slope_max: float | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -59,6 +61,8 @@ class ASTra(nn.Module):
             raise ValueError(f"num_outputs must be at least 1; found {num_outputs}")
         self.num_outputs = num_outputs
         self.tau_init = tau_init
+        self.slope_max = slope_max
+        self.raw_max = raw_limit(slope_max)
         raw = torch.empty(num_outputs, device=device, dtype=dtype or torch.get_default_dtype())
         if learnable:
             self.raw_slope = nn.Parameter(raw)
@@ -68,7 +72,8 @@ class ASTra(nn.Module):
 
     def reset_parameters(self) -> None:
         """Go back to `tau_init`; also for a layer that was made on the meta device."""
-        nn.init.constant_(self.raw_slope, float(raw_from_slope(starting_slope(self.tau_init))))
+        raw = float(raw_from_slope(starting_slope(self.tau_init)))
+        nn.init.constant_(self.raw_slope, min(raw, self.raw_max))
 
     def forward(self, x: Tensor) -> Tensor:
         """Rebalanced logits g, of the shape of the logits x."""
@@ -92,7 +97,11 @@ class ASTra(nn.Module):
     @property
     def slope(self) -> Tensor:
         """b ≥ 1, of shape (num_outputs,) (Eq. 7)."""
-        b: Tensor = slope_from_raw(at_least_float32(self.raw_slope), xp=eager)
+        raw = at_least_float32(self.raw_slope)
+        if self.slope_max is not None:
+            # The limit is no clamp, whose gradient is 0 beyond it: the slope could not come back.
+            raw = raw - torch.relu(raw.detach() - self.raw_max)
+        b: Tensor = slope_from_raw(raw, xp=eager)
         return b
 
     @property
@@ -103,7 +112,8 @@ class ASTra(nn.Module):
 
     def extra_repr(self) -> str:
         learnable = isinstance(self.raw_slope, nn.Parameter)
-        return f"num_outputs={self.num_outputs}, tau_init={self.tau_init}, learnable={learnable}"
+        said = f"num_outputs={self.num_outputs}, tau_init={self.tau_init}, learnable={learnable}"
+        return said if self.slope_max is None else f"{said}, slope_max={self.slope_max:g}"
 
     def _aligned(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits in float32 or wider, and slopes that broadcast against them."""

@@ -43,7 +43,7 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         rank: int | None = None,
         seed: int = 0,
     ) -> None:
-        y = _one_per_example(labels)
+        y = one_per_example(labels)
         if not bool(((y == 0) | (y == 1)).all()):
             raise ValueError(f"labels must be 0 or 1; found {y[(y != 0) & (y != 1)][0].item()}")
         self.positives = torch.nonzero(y == 1).reshape(-1)
@@ -126,7 +126,7 @@ class StratifiedBatchSampler(Sampler[list[int]]):
             yield torch.cat([of_1, of_0]).tolist()
 
 
-def _one_per_example(labels: object) -> Tensor:
+def one_per_example(labels: object) -> Tensor:
     """The labels as a tensor of shape (N,)."""
     if isinstance(labels, Sampler):
         raise TypeError(

@@ -1,0 +1,122 @@
+"""The recipe for a rare class as one module: layer, loss and readings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from astralearn.core import SoftConfusion
+from astralearn.core.curve import slope_for_ratio
+from astralearn.torch.labels import check_kinds, known_labels
+from astralearn.torch.layer import ASTra
+from astralearn.torch.monitor import READINGS
+from astralearn.torch.ranks import ProcessGroup, group_of, world_size
+from astralearn.torch.sampler import one_per_example
+
+
+class RareHead(nn.Module):
+    """ASTra with a slope that the class ratio limits, its loss, and its readings.
+
+        head = RareHead(labels)                      # 0 and 1, of all training rows
+        model = nn.Sequential(model, head)           # after the layer that makes logits
+        optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3))
+        for x, y in loader:                          # batches of a StratifiedBatchSampler
+            head.loss(model(x), y).backward()
+            ...
+        head.readings()                              # once per epoch: soft FNR, FPR, e-ratio, τ
+        cut = decide(model, left_out)                # and flag with cut.flags(model(x))
+
+    The slope b starts at and stays below (n₀/n₁)^¼, so that it does not run away where batches
+    show few positives. The loss is the mean of both classes' mean cross-entropies: the end of the
+    family of GMN (`core.losses`) at which an example far on the wrong side has the strongest pull.
+
+    labels: 0 and 1, one per training example.
+    process_group: joins the classes' counts over its ranks, so that the gradient after DDP is that
+        of the joined batch; `True` stands for the default group.
+
+    >>> head = RareHead([0] * 810 + [1] * 10)
+    >>> round(head.astra.slope.item(), 2)
+    3.0
+    >>> float(head.loss(head(torch.zeros(4)), torch.tensor([0, 0, 0, 1])))
+    0.6931471824645996
+    """
+
+    def __init__(
+        self, labels: object, *, process_group: ProcessGroup | bool | None = None
+    ) -> None:
+        super().__init__()
+        y = one_per_example(labels)
+        negatives, positives = int((y == 0).sum()), int((y == 1).sum())
+        if not negatives or not positives or negatives + positives < len(y):
+            raise ValueError(
+                "labels must be 0 and 1 and hold both; found "
+                f"{positives} positives and {negatives} negatives among {len(y)}"
+            )
+        self.astra = ASTra(slope_max=slope_for_ratio(negatives / positives))
+        self.process_group = process_group
+        # In the order Σz, Σz over positives, and the numbers of examples and of positives. This is
+        # no buffer, because DDP would send rank 0's to everyone.
+        self.counts = torch.zeros(4, dtype=torch.float64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rebalanced logits g, of the shape of the logits x."""
+        g: Tensor = self.astra(x)
+        return g
+
+    def loss(self, g: Tensor, target: Tensor) -> Tensor:
+        """Half the sum of both classes' mean cross-entropies over the batch.
+
+        A class that the batch lacks counts for nothing. With a process group each rank gets its
+        part of the loss, as many times as there are ranks, because DDP averages gradients.
+
+        g: what the model gave.
+        target: 0 and 1 of the same shape; NaN marks missing labels.
+        """
+        check_kinds(g, target, None)
+        g, y, weight = known_labels(g, target, None, None)
+        positives = y.sum()
+        total = torch.full_like(positives, g.numel()) if weight is None else weight.sum()
+        if self.training:
+            self._count(g.detach(), y, weight, torch.stack([total, positives]))
+        counts = torch.stack([total - positives, positives])
+        scale = 0.5
+        if self.process_group is not None and self.process_group is not False:
+            dist.all_reduce(counts, group=group_of(self.process_group))
+            scale *= world_size(self.process_group)
+        of_negative, of_positive = (scale / counts.clamp(min=1.0)).unbind(0)
+        each = torch.lerp(of_negative, of_positive, y)
+        each = each if weight is None else each * weight
+        return binary_cross_entropy_with_logits(g, y, weight=each, reduction="sum")
+
+    def readings(self) -> dict[str, float]:
+        """What training batches showed since the last call, over all ranks.
+
+        Soft FNR, FPR, e-ratio, G-Mean and MCC (Eqs. 8 and 11), and the threshold τ.
+        """
+        counts = self.counts.clone()
+        if self.process_group is not None and self.process_group is not False:
+            dist.all_reduce(counts, group=group_of(self.process_group))
+        flagged, tp, total, positives = counts.unbind(0)
+        fp, fn = flagged - tp, positives - tp
+        found = SoftConfusion(tn=total - positives - fp, fp=fp, fn=fn, tp=tp)
+        self.counts.zero_()
+        read = {name: float(getattr(found, name)) for name in READINGS}
+        return {**read, "threshold": float(self.astra.threshold)}
+
+    def write(self, writer: Any, step: int, prefix: str = "") -> dict[str, float]:
+        """Write the readings to a SummaryWriter, or to anything with its add_scalar."""
+        readings = self.readings()
+        for name, value in readings.items():
+            writer.add_scalar(prefix + name, value, step)
+        return readings
+
+    @torch.no_grad()
+    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, sizes: Tensor) -> None:
+        z = torch.sigmoid(g) if weight is None else torch.sigmoid(g) * weight
+        if self.counts.device != g.device:
+            self.counts = self.counts.to(g.device)
+        self.counts += torch.cat([torch.stack([z.sum(), (z * y).sum()]), sizes])
