@@ -25,12 +25,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from deep_methods import DECIDED, METHODS, OTHERS, OURS, PLAIN, RIVALS, Judged, run
-from deep_tasks import TASKS, Draw, draw
-from records import RESULTS, read_rows, write_rows
 from scipy.stats import rankdata, wilcoxon
 
 from astralearn.study.weighted_scores import average_precision, positive_weight, weighted_counts
+from deep_methods import METHODS, OTHERS, OURS, RIVALS, Judged, run
+from deep_tasks import TASKS, Draw, draw
+from records import RESULTS, read_rows, write_rows
 
 RECORDS = RESULTS / "deep.csv.gz"
 COLUMNS = [
@@ -144,7 +144,10 @@ def table(ks: Sequence[int]) -> str:
         f"| {method} | " + " | ".join(column[method] for column in columns.values()) + " |"
         for method in [*ranked, *OTHERS]
     ]
-    lines += ["", f"{OURS} beside each rival, over problems and draws: wins : losses (p, Wilcoxon)."]
+    lines += [
+        "",
+        f"{OURS} beside each rival, over problems and draws: wins : losses (p, Wilcoxon).",
+    ]
     lines += ["", "| rival | " + " | ".join(head) + " |", "| --- |" + " ---: |" * len(head)]
     for rival in RIVALS:
         texts = []

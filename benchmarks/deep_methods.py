@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from deep_tasks import WIDTH, Draw, Task, network
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import normalize
@@ -27,12 +26,14 @@ from astralearn.torch import (
     decide,
     parameter_groups,
 )
+from deep_tasks import WIDTH, Draw, Task, network
 
 STEPS, BATCH, POSITIVES, RATE = 200, 64, 4, 2e-3
 EVEN = BATCH // 2
 HELD_OUT = 5  # The recipe leaves a fifth of the negatives out, to decide on.
+DECAY = 1.0  # AdamW's weight decay in the recipe
 KEEP = 0.98  # of the average of weights, in a step
-OURS, PLAIN, DECIDED = "RareHead", "pos_weight BCE", "pos_weight BCE, decide()"
+OURS, PLAIN, DECIDED = "RareHead", "pos_weight BCE", "pos_weight BCE + decide"
 
 
 class Judged(NamedTuple):
@@ -102,9 +103,6 @@ def rare_head(task: Task, draw: Draw, seed: int) -> Judged:
     prior = float(draw.y.mean())
     cut = decide(average, deciding, "g_mean", seen=True, prior=prior)
     return Judged(scores(average, draw.x_test), cut.score)
-
-
-DECAY = 1.0  # AdamW's, in the recipe
 
 
 def of_loss(loss: Loss, positives: int = POSITIVES) -> Callable[[Task, Draw, int], Judged]:

@@ -1,4 +1,4 @@
-"""ASTra and GMN in a LightningModule: the same three lines, the monitor logged in one.
+"""RareHead in a LightningModule: its loss, its readings in the progress bar and every logger, and a cut.
 
     pip install lightning
     python examples/torch_lightning.py
@@ -13,14 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from astralearn.torch import (
-    ASTra,
-    GMNLoss,
-    SlopeRate,
-    SoftConfusionMonitor,
-    StratifiedBatchSampler,
-    parameter_groups,
-)
+from astralearn.torch import RareHead, StratifiedBatchSampler, decide, parameter_groups
 
 try:
     import lightning
@@ -29,13 +22,15 @@ except ImportError:
 
 
 class RareClassifier(lightning.LightningModule):
-    def __init__(self) -> None:
+    def __init__(self, labels: Tensor) -> None:
         super().__init__()
+        self.head = RareHead(labels)
         self.model = nn.Sequential(
-            nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), ASTra()
+            nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), self.head
         )
-        self.loss = GMNLoss()
-        self.monitor = SoftConfusionMonitor()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.model(x)
 
     def on_train_epoch_start(self) -> None:
         # Lightning tells samplers the epoch, but no batch sampler: after a checkpoint it would begin with the first epoch's order.
@@ -43,33 +38,24 @@ class RareClassifier(lightning.LightningModule):
 
     def training_step(self, batch: tuple[Tensor, Tensor], _: int) -> Tensor:
         x, y = batch
-        logits = self.model(x)
-        self.monitor.update(logits, y)
-        return self.loss(logits, y)
+        return self.head.loss(self(x), y)
 
     def on_train_epoch_end(self) -> None:
-        readings = self.monitor.compute()
-        self.log_dict(readings)  # one line: FNR, FPR, e-ratio, G-Mean, MCC
-        self.slope_rate.step(readings["e_ratio"])
-        self.monitor.reset()
+        # FNR, FPR, e-ratio, G-Mean, MCC and τ, in the logger (TensorBoard's, CSV, …) and the progress bar.
+        self.log_dict(self.head.readings(), prog_bar=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        optimizer = torch.optim.Adam(parameter_groups(self.model, lr=1e-3))
-        self.slope_rate = SlopeRate(optimizer)
-        return optimizer
-
-    # The rate itself is saved with the optimizer; its bounds and the last e-ratio with these.
-    def on_save_checkpoint(self, checkpoint: dict) -> None:
-        checkpoint["slope_rate"] = self.slope_rate.state_dict()
+        return torch.optim.AdamW(parameter_groups(self, lr=1e-3))
 
 
 def main(epochs: int = 20) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(0)
     y = torch.cat([torch.ones(20), torch.zeros(10_000)])
     x = torch.randn(len(y), 10, generator=generator) + 0.6 * y[:, None]
+    learn, left_out = slice(0, 8_020), slice(8_020, None)
     loader = DataLoader(
-        TensorDataset(x, y),
-        batch_sampler=StratifiedBatchSampler(y, batch_size=512, positives_per_batch=4),
+        TensorDataset(x[learn], y[learn]),
+        batch_sampler=StratifiedBatchSampler(y[learn], batch_size=128, positives_per_batch=8),
     )
     lightning.seed_everything(0, verbose=False)
     quiet = {
@@ -81,7 +67,10 @@ def main(epochs: int = 20) -> dict[str, Tensor]:
     trainer = lightning.Trainer(max_epochs=epochs, accelerator="cpu", **quiet)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Lightning's advice on workers and logging intervals
-        trainer.fit(RareClassifier(), loader)
+        module = RareClassifier(y)
+        trainer.fit(module, loader)
+    deciding = [(x[left_out], y[left_out]), (x[:20], y[:20])]
+    print(decide(module, deciding, "g_mean", seen=True, prior=float(y.mean())))
     return trainer.callback_metrics
 
 

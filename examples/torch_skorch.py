@@ -1,9 +1,9 @@
-"""ASTra and GMN in skorch: a scikit-learn classifier around the same model, cross-validated by scikit-learn.
+"""RareHead in skorch: a scikit-learn classifier around the same model, cross-validated by scikit-learn.
 
     pip install skorch
     python examples/torch_skorch.py
 
-Full batches, because the paper's do; give the slope its own learning rate by name.
+The criterion is the head's own loss; the slope gets its learning rate by name.
 """
 
 import sys
@@ -13,7 +13,7 @@ import torch
 from sklearn.model_selection import StratifiedKFold, cross_validate
 from torch import nn
 
-from astralearn.torch import ASTra, GMNLoss
+from astralearn.torch import RareHead
 
 try:
     from skorch import NeuralNetBinaryClassifier
@@ -27,18 +27,32 @@ def both_columns(g: torch.Tensor) -> torch.Tensor:
     return torch.stack([1 - z, z], dim=-1)
 
 
-def classifier(
-    last: type[nn.Module], loss: type[nn.Module], epochs: int
-) -> NeuralNetBinaryClassifier:
+class HeadLoss(nn.Module):
+    """The loss of a RareHead as a criterion."""
+
+    def __init__(self, head: RareHead) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return self.head.loss(g, y)
+
+
+def network(*last: nn.Module) -> nn.Module:
     torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), *last
+    )
+
+
+def classifier(labels: np.ndarray, rare: bool, epochs: int) -> NeuralNetBinaryClassifier:
+    head = RareHead(labels)
     return NeuralNetBinaryClassifier(
-        nn.Sequential(
-            nn.Linear(10, 16), nn.LeakyReLU(0.3), nn.Linear(16, 1), nn.Flatten(0), last()
-        ),
-        criterion=loss,
+        network(head) if rare else network(),
+        criterion=HeadLoss(head) if rare else nn.BCEWithLogitsLoss(),
         predict_nonlinearity=both_columns,
-        optimizer=torch.optim.Adam,
-        optimizer__param_groups=[("*raw_slope", {"lr": 0.05})] if last is ASTra else [],
+        optimizer=torch.optim.AdamW,
+        optimizer__param_groups=[("*raw_slope", {"lr": 0.01, "weight_decay": 0.0})] if rare else [],
         lr=1e-2,
         max_epochs=epochs,
         batch_size=-1,
@@ -53,12 +67,9 @@ def main(epochs: int = 100) -> dict[str, float]:
     X = (rng.normal(size=(len(y), 10)) + 0.6 * y[:, None]).astype(np.float32)
     folds = StratifiedKFold(4, shuffle=True, random_state=0)
     scores = {}
-    for name, last, loss in (
-        ("BCE", nn.Identity, nn.BCEWithLogitsLoss),
-        ("GMN-ASTra", ASTra, GMNLoss),
-    ):
+    for name, rare in (("BCE", False), ("RareHead", True)):
         result = cross_validate(
-            classifier(last, loss, epochs), X, y, cv=folds, scoring=["balanced_accuracy", "roc_auc"]
+            classifier(y, rare, epochs), X, y, cv=folds, scoring=["balanced_accuracy", "roc_auc"]
         )
         scores[name] = result["test_balanced_accuracy"].mean()
         print(

@@ -133,6 +133,16 @@ def test_config():
     assert keras.saving.get_registered_name(ASTra) == "astralearn>ASTra"
 
 
+def test_a_limited_slope_starts_at_its_limit_and_can_come_back():
+    layer = built(0.25, slope_max=3.0)
+    close(numpy(layer.slope), np.asarray([3.0]))
+    layer.raw_slope.assign([9.0])
+    close(values(layer, X), rebalanced_logit(X.astype("float64"), 3.0))
+    _, (in_raw,) = model_gradients(layer, lambda y, g, w: keras.ops.sum(g), X, None)
+    assert abs(in_raw.item()) > 0
+    assert ASTra.from_config(layer.get_config()).slope_max == 3.0
+
+
 def test_symbolic_shape():
     inputs = keras.Input((4,))
     assert ASTra()(inputs).shape == (None, 4)

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-EVERYWHERE = ("layer", "labels", "losses", "metrics", "fit", "saving")
+EVERYWHERE = ("layer", "labels", "losses", "rare_head", "metrics", "fit", "decide", "saving")
 TABLE = [
     *((backend, EVERYWHERE, {}) for backend in ("tensorflow", "jax", "torch")),
+    ("jax", ("stratified",), {}),
     ("tensorflow", ("replicas",), {}),
     ("tensorflow", ("mirrored_eagerly",), {}),
     ("jax", ("data_parallel",), {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}),

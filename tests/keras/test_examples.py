@@ -18,10 +18,10 @@ def functions(name):
 def test_three_lines():
     example = functions("keras_three_lines.py")
     g_mean = {
-        mode: float(example["judge"](example["train"](mode, epochs=60)).split()[-1])
-        for mode in (False, True)
+        name: float(example["judge"](*example[name](epochs=3)).split()[-1])
+        for name in ("train_plainly", "train")
     }
-    assert g_mean[True] > g_mean[False] + 0.2
+    assert min(g_mean.values()) > 0.7
 
 
 @pytest.mark.slow

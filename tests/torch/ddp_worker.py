@@ -25,10 +25,12 @@ from astralearn.torch import (
     F1Loss,
     GMNLoss,
     MCCLoss,
+    RareHead,
     RootGMNLoss,
     SoftConfusionMonitor,
     StratifiedBatchSampler,
     full_batch_backward,
+    parameter_groups,
 )
 
 LOSSES = {
@@ -91,6 +93,33 @@ def monitor_error(logits: torch.Tensor, y: torch.Tensor, mine: slice) -> float:
     return max(abs(float(difference)) for difference in differences)
 
 
+def recipe_error(rank: int, world: int) -> float:
+    """The recipe's weights and readings after some steps, against those of one process."""
+    x, y, _ = data(torch.float64)
+    errors = []
+    for split in (shards, shards_with_an_empty_one):
+        mine = split(world)[rank]
+        curves = []
+        for process_group, rows in ((None, slice(None)), (True, mine)):
+            torch.manual_seed(0)
+            head = RareHead(y[:, 0], process_group=process_group)
+            net: nn.Module = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 2), head)
+            net = net.double()
+            if process_group:
+                net = DistributedDataParallel(net)
+            optimizer = torch.optim.AdamW(parameter_groups(net, lr=1e-2))
+            curve = []
+            for _ in range(5):
+                optimizer.zero_grad()
+                head.loss(net(x[rows]), y[rows]).backward()
+                optimizer.step()
+                curve.append(torch.tensor(list(head.readings().values()), dtype=torch.float64))
+            weights = torch.cat([p.detach().reshape(-1) for p in net.parameters()])
+            curves.append(torch.cat([*curve, weights]))
+        errors.append(worst(curves[1], curves[0]))
+    return max(errors)
+
+
 def errors_in(dtype: torch.dtype, rank: int, world: int) -> dict[str, float]:
     x, y, weight = data(dtype)
     errors = {}
@@ -134,6 +163,7 @@ def main() -> None:
     errors = {}
     for dtype in (torch.float64, torch.float32):
         errors |= {f"{dtype} {key}": error for key, error in errors_in(dtype, rank, world).items()}
+    errors["float64 recipe"] = recipe_error(rank, world)
     labels = torch.arange(200) % 20 == 0
     sampler = StratifiedBatchSampler(labels, 16)
     seen = list(sampler)

@@ -183,3 +183,21 @@ def test_a_layer_made_without_memory_can_be_initialised():
 def test_a_threshold_too_low_is_named(tau):
     with pytest.raises(ValueError, match=r"tau_init must be in \[1e-05, 0\.5\]; found 1e-"):
         ASTra(tau_init=tau)
+
+
+def test_a_limited_slope_starts_at_its_limit_and_can_come_back():
+    layer = ASTra(slope_max=3.0)
+    assert layer.slope.item() == pytest.approx(3.0)
+    with torch.no_grad():
+        layer.raw_slope.fill_(9.0)
+    assert layer.slope.item() == pytest.approx(3.0)
+    layer.slope.sum().backward()
+    assert layer.raw_slope.grad.item() == pytest.approx(1.0)
+    assert "slope_max=3" in repr(layer)
+    assert ASTra(tau_init=0.45, slope_max=30.0).slope.item() < 2
+
+
+@pytest.mark.parametrize("limit", [0.5, math.nan, math.inf])
+def test_an_impossible_limit_is_named(limit):
+    with pytest.raises(ValueError, match="slope_max must be None or finite and at least 1; found"):
+        ASTra(slope_max=limit)

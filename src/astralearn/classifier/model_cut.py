@@ -1,4 +1,4 @@
-"""A cut for the scores of any model, by the decisions of the classifier. NumPy alone.
+"""A cut for any model's scores, by the classifier's decisions. NumPy alone.
 
 Scores become evidence (`evidence`), on which a decision rests (`decision`), and the cut becomes a
 score again. Positives that the model has trained on flatter it. Their evidence counts for
@@ -40,7 +40,8 @@ class Cut:
         with its 90 % interval, as `ASTraClassifier.expectations_` has them.
 
     >>> rng = np.random.default_rng(0)
-    >>> found = cut_scores(np.r_[rng.normal(size=900), 3.0, 4.0, 2.5], np.r_[np.zeros(900), 1, 1, 1])
+    >>> scores, labels = np.r_[rng.normal(size=900), 3.0, 4.0, 2.5], np.r_[np.zeros(900), 1, 1, 1]
+    >>> found = cut_scores(scores, labels)
     >>> found.flags(np.asarray([0.0, 3.0])).tolist()
     [False, True]
     """

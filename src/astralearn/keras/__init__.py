@@ -30,6 +30,7 @@ if _keras.config.backend() not in ("tensorflow", "jax", "torch"):
     )
 
 from astralearn.keras.callbacks import BestAfterBurnIn, SlopeRate
+from astralearn.keras.decide import decide
 from astralearn.keras.layer import ASTra
 from astralearn.keras.losses import (
     BalancedAccuracyLoss,
@@ -41,10 +42,13 @@ from astralearn.keras.losses import (
 )
 from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
 from astralearn.keras.optimizer import SlopeRateOptimizer
+from astralearn.keras.rare_head import BalancedCrossentropy, rare_head
+from astralearn.keras.stratified import StratifiedBatches
 
 __all__ = [
     "ASTra",
     "BalancedAccuracyLoss",
+    "BalancedCrossentropy",
     "BestAfterBurnIn",
     "ERatio",
     "F1Loss",
@@ -57,5 +61,8 @@ __all__ = [
     "SoftFPR",
     "SoftGMean",
     "SoftMCC",
+    "StratifiedBatches",
     "SummedLoss",
+    "decide",
+    "rare_head",
 ]

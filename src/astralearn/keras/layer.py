@@ -17,7 +17,7 @@ from astralearn.core import (
     slope_from_raw_dbeta,
     threshold,
 )
-from astralearn.core.curve import starting_slope
+from astralearn.core.curve import raw_limit, starting_slope
 from astralearn.core.inputs import Array
 from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp_at
 from astralearn.keras.tensors import (
@@ -46,6 +46,7 @@ class ASTra(keras.layers.Layer):
 
     tau_init: where the threshold τ starts, in [1e-5, 0.5]; 0.5 is the plain sigmoid.
     learnable: whether b is trained (`raw_slope`, the β of Eq. 7).
+    slope_max: what b starts at most at, and never exceeds; at least 1. None: no limit.
     dtype: dtype or policy of the layer.
     settings: those of keras.layers.Layer.
 
@@ -58,12 +59,20 @@ class ASTra(keras.layers.Layer):
     """
 
     def __init__(
-        self, tau_init: float = 0.25, learnable: bool = True, *, dtype: Any = None, **settings: Any
+        self,
+        tau_init: float = 0.25,
+        learnable: bool = True,
+        *,
+        slope_max: float | None = None,
+        dtype: Any = None,
+        **settings: Any,
     ) -> None:
         super().__init__(dtype=wide_dtype(dtype), **settings)
         self.tau_init = float(tau_init)
         self.learnable = bool(learnable)
-        self.raw_init = float(raw_from_slope(starting_slope(self.tau_init)))
+        self.slope_max = None if slope_max is None else float(slope_max)
+        self.raw_max = raw_limit(self.slope_max)
+        self.raw_init = min(float(raw_from_slope(starting_slope(self.tau_init))), self.raw_max)
         self.supports_masking = True
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
@@ -108,7 +117,7 @@ class ASTra(keras.layers.Layer):
                 "this ASTra layer has no slope yet: "
                 "it is made when the layer first sees its input's shape"
             )
-        beta = read(self.raw_slope)
+        beta = self._limited()
         return slope_from_raw(beta, xp=backend_namespace(beta))
 
     @property
@@ -121,14 +130,23 @@ class ASTra(keras.layers.Layer):
         return tuple(input_shape)
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "tau_init": self.tau_init, "learnable": self.learnable}
+        settings = {name: getattr(self, name) for name in ("tau_init", "learnable", "slope_max")}
+        return {**super().get_config(), **settings}
 
     def _aligned(self, inputs: Array) -> tuple[Array, Array]:
         if not keras.backend.is_float_dtype(inputs.dtype):
             found = keras.backend.standardize_dtype(inputs.dtype)
             raise TypeError(f"ASTra takes logits in floating point; found {found}")
-        beta = read(self.raw_slope)
+        beta = self._limited()
         return inputs, beta if beta.dtype == inputs.dtype else ops.cast(beta, inputs.dtype)
+
+    def _limited(self) -> Array:
+        """β, at most that of `slope_max`."""
+        beta = read(self.raw_slope)
+        if self.slope_max is None:
+            return beta
+        # The limit is no clip, whose gradient is 0 beyond it: the slope could not come back.
+        return beta - ops.relu(ops.stop_gradient(beta) - self.raw_max)
 
 
 def is_slope(variable: Any) -> bool:

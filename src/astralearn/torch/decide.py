@@ -36,9 +36,7 @@ def decide(
     prior: the positives' share where the model is used; None takes that of these rows.
     """
     scores, labels = _judged(model, loader)
-    return cut_scores(
-        scores.cpu().numpy(), labels.cpu().numpy(), decision, seen=seen, prior=prior
-    )
+    return cut_scores(scores.cpu().numpy(), labels.cpu().numpy(), decision, seen=seen, prior=prior)
 
 
 @torch.no_grad()

@@ -41,13 +41,11 @@ class RareHead(nn.Module):
     >>> head = RareHead([0] * 810 + [1] * 10)
     >>> round(head.astra.slope.item(), 2)
     3.0
-    >>> float(head.loss(head(torch.zeros(4)), torch.tensor([0, 0, 0, 1])))
-    0.6931471824645996
+    >>> round(head.loss(head(torch.zeros(4)), torch.tensor([0, 0, 0, 1])).item(), 4)
+    0.6931
     """
 
-    def __init__(
-        self, labels: object, *, process_group: ProcessGroup | bool | None = None
-    ) -> None:
+    def __init__(self, labels: object, *, process_group: ProcessGroup | bool | None = None) -> None:
         super().__init__()
         y = one_per_example(labels)
         negatives, positives = int((y == 0).sum()), int((y == 1).sum())
@@ -105,7 +103,7 @@ class RareHead(nn.Module):
         found = SoftConfusion(tn=total - positives - fp, fp=fp, fn=fn, tp=tp)
         self.counts.zero_()
         read = {name: float(getattr(found, name)) for name in READINGS}
-        return {**read, "threshold": float(self.astra.threshold)}
+        return {**read, "threshold": self.astra.threshold.item()}
 
     def write(self, writer: Any, step: int, prefix: str = "") -> dict[str, float]:
         """Write the readings to a SummaryWriter, or to anything with its add_scalar."""

@@ -1,0 +1,81 @@
+"""The recipe for a rare class: the layer for its class ratio, and its loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from astralearn.core.curve import slope_for_ratio
+from astralearn.core.inputs import Array
+from astralearn.keras.labels import checked_batch
+from astralearn.keras.layer import ASTra
+from astralearn.keras.tensors import wide_dtype
+
+
+def rare_head(labels: Any, **settings: Any) -> ASTra:
+    """ASTra with a slope that starts at and stays below (n₀/n₁)^¼.
+
+        model = keras.Sequential([model, rare_head(y)])
+        optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3))
+        model.compile(optimizer, loss=BalancedCrossentropy(), metrics=[ERatio()])
+        model.fit(StratifiedBatches(x, y, batch_size=64, positives_per_batch=4), epochs=20)
+
+    The limit keeps the slope from running away where batches show few positives.
+
+    labels: 0 and 1 of all training rows.
+    settings: those of `ASTra`.
+
+    >>> round(float(rare_head([0] * 810 + [1] * 10).slope_max), 2)
+    3.0
+    """
+    y = np.asarray(labels, np.float64).reshape(-1)
+    negatives, positives = int((y == 0).sum()), int((y == 1).sum())
+    if not negatives or not positives or negatives + positives < len(y):
+        raise ValueError(
+            "labels must be 0 and 1 and hold both; found "
+            f"{positives} positives and {negatives} negatives among {len(y)}"
+        )
+    return ASTra(slope_max=slope_for_ratio(negatives / positives), **settings)
+
+
+@keras.saving.register_keras_serializable(package="astralearn")
+class BalancedCrossentropy(keras.losses.Loss):
+    """Half the sum of both classes' mean cross-entropies over the batch, on logits.
+
+    A class that the batch lacks counts for nothing. Labels, weights and what happens to wrong ones
+    are as in `SummedLoss`.
+
+    name: in the logs.
+    dtype: dtype or policy to compute in.
+
+    >>> loss = BalancedCrossentropy()
+    >>> round(float(loss(np.asarray([0.0, 0.0, 1.0]), np.zeros(3, "float32"))), 4)
+    0.6931
+    """
+
+    def __init__(self, name: str = "balanced_crossentropy", dtype: Any = None) -> None:
+        policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
+        super().__init__(name=name, dtype=policy.compute_dtype)
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:
+        g, y, weight, valid = checked_batch(y_true, y_pred, sample_weight, self.dtype)
+        positive, negative = y, 1.0 - y
+        if weight is not None:
+            positive, negative = weight * positive, weight * negative
+        loss = 0.5 * (_mean(ops.softplus(-g), positive) + _mean(ops.softplus(g), negative))
+        return loss if valid is None else ops.where(valid, loss, float("nan"))
+
+    def call(self, y_true: Any, y_pred: Any) -> Array:
+        return self(y_true, y_pred)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, "dtype": self.dtype}
+
+
+def _mean(values: Array, weight: Array) -> Array:
+    """The weighted mean, 0 without weight."""
+    total = ops.sum(weight)
+    return ops.sum(weight * values) / ops.where(total > 0, total, 1.0)
