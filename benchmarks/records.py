@@ -29,6 +29,7 @@ MADE_BY = {
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 1),
+    "reproduction.csv.gz": ("benchmarks/reproduce.py", 1),
     "speed_torch.txt": ("benchmarks/speed.py", 1),
     "suggest.csv": ("benchmarks/suggest.py", 1),
 }

@@ -39,11 +39,12 @@ from astralearn.study.record import StartRecord
 from astralearn.study.scores import PAPER_SCORES, by_method
 from astralearn.study.splits import Split, make_splits
 from astralearn.study.store import read_kind
-from records import RESULTS, read_rows, write_rows
+from records import RESULTS, put, read_rows, write_rows
 
 FILE = RESULTS / "reproduction.csv.gz"
 PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"
-BEGIN, END = "<!-- written by benchmarks/reproduce.py page -->", "<!-- end -->"
+# The fields that are kept, and their types; where single positives rank is not.
+NAMES = {field.name: str(field.type) for field in fields(StartRecord) if field.name != "ranks"}
 FEW, MORE = 100, 700  # epochs
 PROMISED = 10  # minutes, for 1,000 networks
 
@@ -55,12 +56,11 @@ def keep(folder: Path) -> None:
     whole = folds * (PROTOCOL.starts * len(PROTOCOL.methods) + len(PROTOCOL.rivals))
     found = Counter(record.problem for record in stored)
     records = [record for record in stored if found[record.problem] == whole]
-    names = [field.name for field in fields(StartRecord)]
     shown = [
         {name: f"{v:.6g}" if isinstance(v, float) else v for name, v in asdict(record).items()}
         for record in records
     ]
-    write_rows(FILE, names, shown)
+    write_rows(FILE, [*NAMES], [{name: row[name] for name in NAMES} for row in shown])
     print(f"{len(records)} records in {FILE}")
 
 
@@ -69,10 +69,8 @@ def kept_records() -> list[StartRecord]:
     return [
         StartRecord(
             **{
-                field.name: kinds[str(field.type).split(" ")[0]](row[field.name])
-                if row[field.name] or field.type == "str"
-                else None
-                for field in fields(StartRecord)
+                name: kinds[kind.split(" ")[0]](row[name]) if row[name] or kind == "str" else None
+                for name, kind in NAMES.items()
             }
         )
         for row in read_rows(FILE)
@@ -98,9 +96,7 @@ def page() -> None:
     ]
     said += ["### Starts and draws", "", spread_sentence(records), ""]
     said += ["### Rivals", "", *(f"- {sentence}" for sentence in rivals_in_words(records)), ""]
-    before, begin, rest = PAGE.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    PAGE.write_text(f"{before}{begin}\n" + "\n".join(said) + f"{end}{after}")
+    put(PAGE, "benchmarks/reproduce.py page", "\n".join(said))
 
 
 def agreement_table(records: list[StartRecord]) -> str:
