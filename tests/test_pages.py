@@ -35,7 +35,8 @@ def model():
 @pytest.mark.slow
 def test_a_models_page_says_what_its_expectations_say(model):
     page = model_page(model, table=cards(), command="astralearn show x")
-    expected = model.expectations_
+    expected = page.explorer.expected
+    assert expected.recall == model.expectations_.recall
     assert f"{100 * expected.recall.mean:.0f} of 100 positives" in page.verdict[0]
     start = page.explorer.start
     assert expected.curve["cut"][start] == pytest.approx(model.classifier_.cut_)

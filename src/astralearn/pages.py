@@ -109,18 +109,18 @@ def write_model_page(
     model: TabularASTraClassifier | str | Path,
     path: str | Path,
     *,
-    data: str | Path | None = None,
+    data: str | Path | pd.DataFrame | None = None,
     command: str = "",
 ) -> None:
     """Write the page of a model to a file.
 
     model: fitted, or its file.
     path: of the page.
-    data: a table of rows to flag, some of them with reasons; None for none.
+    data: a table, or its file, of rows to flag, some of them with reasons; None for none.
     command: that makes the page, for its reader.
     """
     model = load(model) if isinstance(model, str | Path) else model
-    table = None if data is None else read_table(data)
+    table = read_table(data) if isinstance(data, str | Path) else data
     page = model_page(model, table=table, command=command)
     with writing(path):
         write_whole(Path(path), page.html())
@@ -167,6 +167,7 @@ def _with_expectations(page: ReportPage, model: TabularASTraClassifier) -> Repor
     seen, expected, cut = (
         model.classifier_.left_out_, model.expectations_, model.classifier_.cut_
     )  # fmt: skip
+    expected = replace(expected, curve=_evenly(expected.curve, cut))
     explorer = Explorer("the model", expected, cut, seen.prior)
     placed = [
         Placed(None, float(np.exp(-evidence)), float(evidence >= cut))
@@ -191,6 +192,18 @@ def _with_expectations(page: ReportPage, model: TabularASTraClassifier) -> Repor
         negatives=round(seen.majority),
         curves={"the model": expected},
     )
+
+
+def _evenly(curve: dict[str, np.ndarray], cut: float) -> dict[str, np.ndarray]:
+    """A curve along evenly spaced cuts, as a slider moves, and the one in use."""
+    cuts = curve["cut"]
+    even = np.union1d(np.linspace(cuts[0], cuts[-1], len(cuts)), cut)
+    along = {
+        name: np.stack([np.interp(even, cuts, row) for row in values])
+        for name, values in curve.items()
+        if name != "cut"
+    }
+    return {"cut": even, **along}
 
 
 def explained(

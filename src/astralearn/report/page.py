@@ -215,7 +215,7 @@ class ReportPage:
             data=_as_data(self.explorer.shown() if self.explorer else []),
             dots=self._dots(),
             strip=self._strip(),
-            worst=sorted(self.positives, key=lambda placed: -placed.share_above)[:MOST_LISTED],
+            worst=self._worst(),
             precision_recall=self._precision_recall(),
             monitored=self._monitored(),
             has_known=any(one.is_positive is not None for one in self.explained),
@@ -265,6 +265,11 @@ class ReportPage:
             for at in axis.ticks()
         ]
         return {"marks": marks, "ticks": ticks, "height": round(top * gap + 24.0, 1)}
+
+    def _worst(self) -> list[Placed]:
+        """The positives ranked lowest, whose rows a reader can look up."""
+        known = [placed for placed in self.positives if placed.row is not None]
+        return sorted(known, key=lambda placed: -placed.share_above)[:MOST_LISTED]
 
     def _precision_recall(self) -> Chart | None:
         if not self.curves:
