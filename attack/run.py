@@ -3,9 +3,11 @@
     make attack                          # an hour
     python attack/run.py --minutes 5
 
-Each area has a share of the time: Ctrl-C in the first three seconds of a fit, `kill -9` while a
-model is written, damaged model files, damaged tables, and memory over fits of new shapes. Prints
-one table and writes benchmarks/results/attack.csv. What is tried is drawn anew with each --seed.
+Each area has a share of the time: Ctrl-C in the first three seconds of a fit, `kill -9` of fits,
+scoring and studies, disks that are full or read-only and pipes that close, a hostile server, damaged
+model files and tables, tables that hypothesis makes up, and memory over fits of new shapes. Prints
+one table, writes benchmarks/results/attack.csv and puts it into docs/reliability.md. What is tried is
+drawn anew with each --seed.
 """
 
 from __future__ import annotations
@@ -21,19 +23,20 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from faults import faults
+from hostile import servers
+from made_up import made_up_tables
+from studies import command_kills
+from trial import Trial
 
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "attack.csv"
-
-
-class Trial(NamedTuple):
-    """One attempt: what was done, and what went wrong, "" where it held."""
-
-    what: str
-    wrong: str
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "attack.csv"
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- attack/run.py: begin -->", "<!-- end -->"
 
 
 FIT = """
@@ -209,23 +212,45 @@ def shapes(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
 AREAS: dict[str, Callable[[np.random.Generator, Path], Iterator[Trial]]] = {
     "signals": signals,
     "kills": kills,
+    "kills of commands": command_kills,
+    "faults of the disk": faults,
+    "hostile servers": servers,
     "model files": model_files,
     "tables": tables,
+    "made-up tables": made_up_tables,
     "shapes": shapes,
 }
+
+
+def write_page(rows: list[dict[str, Any]], *, minutes: float) -> None:
+    """Put the table between the marks of docs/reliability.md."""
+    lines = [
+        f"A run of {minutes:.0f} minutes:",
+        "",
+        "| area | what | tried | held |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"|{row['area']} | {row['what']} | {row['tried']} | {row['held']} |" for row in rows]
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    content = "\n".join([BEGIN, *lines, END])
+    PAGE.write_text(f"{before}{content}{after}", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--areas", help=f"some of {', '.join(AREAS)}; nothing is written")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     tried: dict[tuple[str, str], list[str]] = {}
-    for area, attack in AREAS.items():
-        end = time.monotonic() + 60 * asked.minutes / len(AREAS)
+    areas = list(AREAS) if asked.areas is None else asked.areas.split(",")
+    start = time.monotonic()
+    for area in areas:
+        end = time.monotonic() + 60 * asked.minutes / len(areas)
         with tempfile.TemporaryDirectory() as folder:
-            for trial in attack(np.random.default_rng(asked.seed), Path(folder)):
+            for trial in AREAS[area](np.random.default_rng(asked.seed), Path(folder)):
                 tried.setdefault((area, trial.what), []).append(trial.wrong)
                 if time.monotonic() > end:
                     break
@@ -238,10 +263,12 @@ def main() -> None:
         print(f"{area:<12} {what:<36} {len(wrong):>7} tried {rows[-1]['held']:>7} held")
         for failure in sorted(set(failures))[:3]:
             print(f"    {failure}")
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    if asked.areas is None:
+        with RESULTS.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        write_page(rows, minutes=(time.monotonic() - start) / 60)
     sys.exit(any(row["held"] < row["tried"] for row in rows))
 
 
