@@ -40,14 +40,14 @@ AIMS = {  # what is measured: (the bound, whether it is the most)
 def run(*arguments: object) -> tuple[float, float]:
     """CPU seconds and peak memory in MB of one command of the command line."""
     code = (
-        "import resource, sys; from astralearn.cli import main; code = main(sys.argv[1:]); "
-        "used = resource.getrusage(resource.RUSAGE_SELF); "
-        "print('used', used.ru_utime + used.ru_stime, used.ru_maxrss / 1000); sys.exit(code)"
+        "import os, pathlib, sys; from astralearn.cli import main; code = main(sys.argv[1:]); "
+        "status = pathlib.Path('/proc/self/status').read_text(); "
+        "print('used', sum(os.times()[:2]), status.split('VmHWM:')[1].split()[0]); sys.exit(code)"
     )
     command = [sys.executable, "-c", code, *map(str, arguments)]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     _, seconds, memory = out.splitlines()[-1].split()
-    return float(seconds), float(memory)
+    return float(seconds), float(memory) / 1000
 
 
 def cards(seed: int, positives: int) -> pd.DataFrame:
