@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from faults import faults
-from hostile import servers
 from made_up import made_up_tables
 from studies import command_kills
 from trial import Trial
+
+from hostile import servers
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "attack.csv"
@@ -227,7 +228,7 @@ def write_page(rows: list[dict[str, Any]], *, minutes: float) -> None:
     lines = [
         f"A run of {minutes:.0f} minutes:",
         "",
-        "| area | what | tried | held |",
+        "|area | what | tried | held |",
         "|---|---|---|---|",
     ]
     lines += [f"|{row['area']} | {row['what']} | {row['tried']} | {row['held']} |" for row in rows]

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,3 +133,37 @@ def test_shares_and_decisions():
     assert decision("mcc") == "mcc"
     assert decision("alerts=0.01") == {"alerts": 0.01}
     assert decision("cost=yes:100,no:1") == {"cost": {"yes": 100.0, "no": 1.0}}
+
+
+# No file may grow beyond so many bytes, which is how a full disk looks.
+FULL = """
+import resource, sys
+from astralearn.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(folder, model, tmp_path):
+    scored = tmp_path / "scored.csv"
+    scored.write_text("old")
+    command = [sys.executable, "-c", FULL, "score", model, folder / "new.parquet", "--out", scored]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 12
+    assert ran.stderr == (
+        f"astralearn: {scored} cannot be written (File too large): use another --out\n"
+    )
+    assert scored.read_text() == "old"
+    assert os.listdir(tmp_path) == ["scored.csv"]
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_ends_quietly(folder, model):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "astralearn", "suggest", model, folder / "new.parquet"]
+    ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr

@@ -39,6 +39,7 @@ WITHOUT_MODULE = {
     "imports.py": "the whole library in a fresh interpreter",
     "public_api.py": "the whole library's names",
     "snippets.py": "code in README and docs",
+    "examples.py": "scripts",
     "site.py": "README, docs, and what they include",
     "release.py": "what a release publishes, and where",
     "reliability.py": "what docs/reliability.md promises, and what no file tells",

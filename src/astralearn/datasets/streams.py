@@ -9,7 +9,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar
 
@@ -254,7 +254,9 @@ class RowWriter:
                 self.raw.close()
                 os.replace(self.beside, self.path)
         finally:
-            self.raw.close()
+            # On a full disk, closing fails once more.
+            with suppress(OSError):
+                self.raw.close()
             if os.path.exists(self.beside):
                 os.unlink(self.beside)
 
