@@ -1,7 +1,10 @@
-"""Draws the figures of the documentation into docs/img/: `make figures`."""
+"""Draws the figures of the documentation, and puts the demo's output into README: `make figures`."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,7 +18,8 @@ from sklearn.neural_network import MLPClassifier
 
 import astralearn
 
-IMG = Path(__file__).parent / "img"
+ROOT = Path(__file__).parent.parent
+IMG = ROOT / "docs" / "img"
 TAUS = (0.5, 0.25, 0.05, 0.01)
 
 
@@ -111,9 +115,26 @@ def order_figure() -> None:
     plt.close(figure)
 
 
+def demo_in_readme() -> None:
+    """README's block that begins as the demo's output does."""
+    command = [sys.executable, str(ROOT / "examples" / "quickstart.py")]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    shown = "\n".join(line.rstrip() for line in shown.splitlines())
+    readme = ROOT / "README.md"
+    text, n = re.subn(
+        r"```\n" + re.escape(shown[:12]) + ".*?```",
+        lambda _: f"```\n{shown}\n```",
+        readme.read_text(),
+        flags=re.DOTALL,
+    )
+    assert n == 1, "README has no block of the demo's output"
+    readme.write_text(text)
+
+
 if __name__ == "__main__":
     IMG.mkdir(exist_ok=True)
     warp_figure()
     training_figure()
     order_figure()
+    demo_in_readme()
     print(f"wrote warp.png, training.png and order.png into {IMG}")

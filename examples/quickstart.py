@@ -14,9 +14,9 @@ from astralearn.pages import write_model_page
 from astralearn.tabular import TabularASTraClassifier
 
 X, digit = load_digits(return_X_y=True)
-y = np.where(digit == 8, "eight", "other")
+y = np.where(digit == 8, "eight", "another")
 rng = np.random.default_rng(0)
-eights, others = (rng.permutation(np.flatnonzero(y == label)) for label in ("eight", "other"))
+eights, others = (rng.permutation(np.flatnonzero(y == label)) for label in ("eight", "another"))
 train = np.r_[eights[:5], others[:900]]  # five positives in all
 test = np.setdiff1d(np.arange(len(y)), train)
 
@@ -29,7 +29,7 @@ for model in (
     ASTraClassifier(random_state=0),
 ):
     model.fit(X[train], y[train])
-    counts = confusion_matrix(y[test], model.predict(X[test]), labels=["eight", "other"])
+    counts = confusion_matrix(y[test], model.predict(X[test]), labels=["eight", "another"])
     order = model.predict_proba(X[test])[:, list(model.classes_).index("eight")]
     precision = average_precision_score(y[test] == "eight", order)
     name = type(model).__name__
