@@ -207,7 +207,7 @@ def page() -> str:
         by_k = dict(list(of_half.groupby("k")))
         cases = ", ".join(f"{len(found)} at k = {k}" for k, found in by_k.items())
         head = "| | " + " | ".join(f"k = {k}" for k in by_k) + " |\n|---|" + "---:|" * len(by_k)
-        said += [f"**The {half} half**: {cases} fits. Average precision (AUC).", "", head]
+        said += [f"**The {half} half.** Fits: {cases}. Average precision (AUC):", "", head]
         for order in ORDERS:
             cells = (
                 f"{found[f'ap {order}'].mean():.3f} ({found[f'auc {order}'].mean():.3f})"
