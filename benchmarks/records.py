@@ -25,6 +25,7 @@ MADE_BY = {
     "attack.csv": ("attack/run.py", 1),
     "boosting_study.csv.gz": ("benchmarks/boosting_study.py", 1),
     "committee.csv": ("benchmarks/committee.py", 1),
+    "core_before_after.csv": ("benchmarks/before_after.py", 1),
     "defaults.csv.gz": ("benchmarks/defaults.py", 1),
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
