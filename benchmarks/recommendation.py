@@ -119,7 +119,7 @@ def judged(lines: pd.DataFrame) -> pd.DataFrame:
     numbers = ["draw", "repetition", "fold", "learned", "tn", "fp", "fn", "tp"]
     lines[numbers] = lines[numbers].astype(int)
     rows = []
-    for decision in ("g_mean", "mcc"):
+    for decision in ("g_mean",):
         for task, of_task in lines.groupby("task"):
             new = of_task[of_task.fold == NEW]
             scores = pd.DataFrame(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from astralearn.study import ending
-from astralearn.study.ending import interrupt, signals_as_interrupts
+from astralearn.study.ending import ended_after, interrupt, signals_as_interrupts
 
 # A study of slow folds in two workers. Each fold leaves its process id in a folder of the test's.
 STUDY = """
@@ -103,3 +103,16 @@ def test_another_thread_handles_no_signals():
     thread.start()
     thread.join()
     assert seen == [signal.SIG_DFL]
+
+
+def test_a_budget_ends_what_is_within_and_goes_on():
+    begun = time.monotonic()
+    with ended_after(0.2):
+        time.sleep(60)
+    assert time.monotonic() - begun < 30
+
+
+def test_no_budget_and_one_that_is_not_spent_change_nothing():
+    for seconds in (None, 60.0):
+        with pytest.raises(KeyboardInterrupt), ended_after(seconds):
+            raise KeyboardInterrupt

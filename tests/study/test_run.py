@@ -287,3 +287,30 @@ def test_fingerprints_tell_data_apart():
     ]
     assert len({fingerprint(p) for p in [base, *others]}) == 4
     assert fingerprint(base) == fingerprint(problem("other name"))
+
+
+def test_a_budget_keeps_what_is_done_and_every_method_has_its_first_repetition_first(tmp_path):
+    methods = [Method("quick", Nearest()), Method("slow", Nearest(seconds=0.3))]
+    work = plan(methods=methods, repetitions=40, stack=1, by_repetition=True)
+    assert [unit.splits[0].repetition for unit in work.units()][:20] == [0] * 10 + [1] * 10
+    made = run(work, tmp_path / "s.sqlite", n_jobs=1, budget=3.0)
+    assert 0 < len(made) < 400
+    assert len(read_records(tmp_path / "s.sqlite")) == len(made)
+    whole = every_method(work, tmp_path / "s.sqlite")
+    assert {(r.method, r.repetition) for r in whole if r.method == "slow"} <= {
+        ("slow", i) for i in range(3)
+    }
+    assert all(
+        sum((o.method, o.repetition) == (r.method, r.repetition) for o in whole) == 5 for r in whole
+    )
+
+
+def test_positives_are_ranked_among_the_negatives_of_their_fold(tmp_path):
+    records = run(plan(methods=[Method("nearest", Nearest())]), tmp_path / "s.sqlite")
+    rows = [p.row for r in records if r.repetition == 0 for p in r.positives()]
+    assert sorted(rows) == list(range(6))
+    for record in records:
+        assert sum(p.found for p in record.positives()) == record.tp
+        assert all(0 <= p.above <= record.tn + record.fp for p in record.positives())
+        # What is found lies above the cut, so no more than the false alarms lie above it.
+        assert all(p.above <= record.fp for p in record.positives() if p.found)

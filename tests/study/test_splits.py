@@ -72,3 +72,37 @@ def test_too_few_negatives():
         match=r"most has 3 negatives \('no'\), fewer than 5 folds: ask for .*\(`folds=3`\)$",
     ):
         make_splits(most, folds=5)
+
+
+def grouped_problem(rows=120, positives=12):
+    rng = np.random.default_rng(0)
+    y = (np.arange(rows) < positives).astype(np.int8)
+    groups = rng.integers(0, 30, rows)
+    groups[:positives] = np.arange(positives) // 2
+    return Problem("p", np.zeros((rows, 1)), y, groups=groups, times=None)
+
+
+def test_groups_stay_together_and_every_fold_has_a_positive():
+    problem = grouped_problem()
+    for split in make_splits(problem, folds=3, repetitions=2):
+        assert not set(problem.groups[split.test]) & set(problem.groups[split.learn])
+        assert problem.y[split.test].sum() > 0
+    tested = np.concatenate([s.test for s in make_splits(problem, folds=3, repetitions=1)])
+    assert sorted(tested) == list(range(120))
+    with pytest.raises(TooFewPositivesError, match="positives in 6 groups, fewer than 7 folds"):
+        make_splits(problem, folds=7)
+
+
+def test_later_rows_are_tested_by_earlier_ones():
+    rng = np.random.default_rng(0)
+    y = (rng.permutation(100) < 12).astype(np.int8)
+    times = rng.permutation(np.repeat(np.arange(50.0), 2))
+    problem = Problem("p", np.zeros((100, 1)), y, times=times)
+    splits = make_splits(problem, folds=3, repetitions=5)
+    assert [(s.repetition, s.fold) for s in splits] == [(0, 0), (0, 1), (0, 2)]
+    for split in splits:
+        assert times[split.learn].max() < times[split.test].min()
+        assert 0 < y[split.test].sum() < len(split.test)
+        assert y[split.learn].sum() > 0
+    with pytest.raises(TooFewPositivesError, match="too few for 12 folds"):
+        make_splits(problem, folds=12)

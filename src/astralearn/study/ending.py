@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import signal
 import threading
@@ -61,26 +60,28 @@ def interrupt(number: int, _frame: object) -> None:
 def ended_after(seconds: float | None) -> Iterator[None]:
     """End what is within after so many seconds, as Ctrl-C would, and go on behind it.
 
-    In the main thread alone, where interrupts are heard; elsewhere nothing ends early.
+    In the main thread alone, where signals are heard, and where there are alarms; elsewhere nothing
+    ends early.
 
     seconds: None for no end.
     """
-    if seconds is None or threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not is_main or not hasattr(signal, "setitimer"):
         yield
         return
-    is_spent = threading.Event()
+    spent: list[int] = []
 
-    def end() -> None:
-        is_spent.set()
-        _thread.interrupt_main()
+    def end(number: int, _frame: object) -> None:
+        spent.append(number)
+        raise KeyboardInterrupt
 
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     except KeyboardInterrupt:
-        if not is_spent.is_set():
+        if not spent:
             raise
     finally:
-        timer.cancel()
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

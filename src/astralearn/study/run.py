@@ -36,6 +36,7 @@ PACKAGES = (
 
 # Values of the table for which methods say how long they take.
 TYPICAL_VALUES = 500_000
+SAID_SHARE = 0.1
 
 R = TypeVar("R", bound=Kept)
 R_co = TypeVar("R_co", bound=Kept, covariant=True)
@@ -186,7 +187,7 @@ def run(
     wait_seconds: how long to wait for another run on the same file before InUseError.
     budget: seconds after which the run ends with what is done, and returns that; None for none.
     """
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, effective_n_jobs
 
     if n_jobs == 0:
         raise ValueError("`n_jobs` must be at least 1, or -1 for one per core; found 0")
@@ -202,7 +203,7 @@ def run(
         if pending:
             store.begin_session(datetime.now(UTC).isoformat(timespec="seconds"), versions())
         total = sum(len(unit.record_keys()) for unit in all_units)
-        report = _reporter(progress, total, pending, _workers(n_jobs))
+        report = _reporter(progress, total, pending, effective_n_jobs(n_jobs))
         report([])
         # One unit a batch: a batch is handed back only as a whole, and would be lost as a whole.
         parallel = Parallel(
@@ -307,12 +308,6 @@ def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:
     return label, unit.run()
 
 
-def _workers(n_jobs: int | None) -> int:
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
-
-
 def _reporter(
     progress: Callable[[RunProgress], None] | None,
     total: int,
@@ -321,8 +316,7 @@ def _reporter(
 ) -> Callable[[Sequence[Outcome]], None]:
     """Tells `progress` what is done, the oldest unit not done, and the time left.
 
-    Before the first unit ends, the time left is what its methods are said to take; then what was
-    said of the rest is multiplied by how much longer than said the first ones took.
+    It is what methods are said to take, times how much longer than said the first units took.
     """
     begun = time.perf_counter()
     at_first = sum(map(_said_seconds, pending.values()))
@@ -335,7 +329,9 @@ def _reporter(
         problem, method = (current.problem.name, current.method_name) if current else ("", "")
         left = sum(map(_said_seconds, pending.values()))
         ended = at_first - left
-        ratio = (time.perf_counter() - begun) / ended if ended > 0 else 1.0 / workers
+        # Workers take their time to start, which is no rule for the rest.
+        trust = SAID_SHARE * at_first or 1.0
+        ratio = (time.perf_counter() - begun + trust / workers) / (ended + trust)
         records = [outcome.record for outcome in outcomes]
         progress(RunProgress(done, total, problem, method, left * ratio, records))
 
