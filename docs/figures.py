@@ -12,6 +12,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.neural_network import MLPClassifier
@@ -131,10 +132,27 @@ def demo_in_readme() -> None:
     readme.write_text(text)
 
 
+def scale_figure() -> None:
+    """Seconds of an epoch against rows, on one machine and over processes."""
+    records = Path(__file__).parent.parent / "benchmarks" / "results" / "scale.csv"
+    found = pd.read_csv(records).query("part == 'epochs'")
+    figure, axis = plt.subplots(figsize=(6, 3.8), layout="constrained")
+    names = {1: "local, two threads", 2: "two processes", 3: "three processes on two cores"}
+    for (n, name), color in zip(names.items(), ("black", "tab:blue", "tab:orange"), strict=True):
+        of = found[found["processes"] == n].sort_values("rows")
+        axis.plot(of["rows"], of["median"], "o-", color=color, label=name)
+    axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds per epoch")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=9)
+    figure.savefig(IMG / "scale.png", dpi=150)
+    plt.close(figure)
+
+
 if __name__ == "__main__":
     IMG.mkdir(exist_ok=True)
     warp_figure()
     training_figure()
     order_figure()
+    scale_figure()
     demo_in_readme()
-    print(f"wrote warp.png, training.png and order.png into {IMG}")
+    print(f"wrote warp.png, training.png, order.png and scale.png into {IMG}")

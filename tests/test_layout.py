@@ -38,6 +38,7 @@ WITHOUT_MODULE = {
     "layout.py": "the house",
     "imports.py": "the whole library in a fresh interpreter",
     "public_api.py": "the whole library's names",
+    "scale_examples.py": "scripts",
     "snippets.py": "code in README and docs",
     "examples.py": "scripts",
     "site.py": "README, docs, and what they include",

@@ -1,0 +1,362 @@
+"""What an epoch costs over processes, beside the local engine; and a table larger than memory.
+
+    python benchmarks/scale.py epochs                 # seconds per epoch, rows × processes
+    python benchmarks/scale.py epochs --rows 10000000
+    python benchmarks/scale.py dask                   # the same sums as tasks of Dask
+    python benchmarks/scale.py large --folder DIR     # 12 GB of Parquet, two workers of 2 GB
+    python benchmarks/scale.py page                   # its part of docs/scale.md
+
+Local epochs (networks in two threads) and those of two and three processes take turns, so that a
+busy machine is busy for all; the median and the least of the turns are kept. Each part writes its
+rows of results/scale.csv anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results" / "scale.csv"
+COLUMNS = ("part", "case", "rows", "processes", "median", "least", "cpu", "bytes")
+FEATURES, NETWORKS, HIDDEN = 20, 2, 16
+TURNS = 5
+CASES = (("local", 1), ("processes", 2), ("processes", 3))
+LARGE_ROWS, BLOCK = 75_000_000, 1_000_000
+
+
+def stack_of(rows: int, number: int, everywhere: tuple[float, float] | None):
+    """Two networks on random rows, one in a thousand positive."""
+    from astralearn.engine.network import Architecture, initialise
+    from astralearn.engine.rows import Fold, Rows
+    from astralearn.engine.stack import Stack
+    from astralearn.engine.view import View
+
+    X = np.random.default_rng(number).standard_normal((rows, FEATURES), np.float32)
+    positive = np.arange(rows) % 1000 == 0
+    view = View(np.zeros(FEATURES), np.ones(FEATURES))
+    architecture = Architecture(FEATURES, (HIDDEN,))
+    starts = [initialise(architecture, np.random.default_rng(k)) for k in range(NETWORKS)]
+    return Stack(
+        architecture=architecture,
+        folds=[Fold(Rows(X, positive, np.ones(rows)), view, everywhere=everywhere)],
+        fold_of=[0] * NETWORKS,
+        parameters=np.stack(starts),
+        slope=np.full(NETWORKS, 3.0),
+    )
+
+
+def loops_of(stack, places):
+    """A function of n for each group of networks, which runs so many epochs."""
+    from astralearn.engine import training
+    from astralearn.engine.rows import CHUNK_NUMBERS
+
+    settings = training.Settings(loss="root_gmn", epochs=100)
+    size = stack.fewest_groups() if places is not None else None
+    found = []
+    for index, members in enumerate(stack.groups(size)):
+        group = training._Group.of(stack, settings, index, members, CHUNK_NUMBERS, places)
+        state, advance = training._begin(stack, settings, group)
+        found.append(lambda n, state=state, advance=advance: np.asarray(advance(state, n)[1].rate))
+    return found
+
+
+def serve(number: int, n: int, address: str, rows: int) -> None:
+    """A process: runs as many epochs as each line of its input says, and tells its CPU time."""
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    jax.distributed.initialize(address, n, number)
+    from astralearn.engine.places import Places
+
+    share = rows // n
+    (loop,) = loops_of(stack_of(share, number, (0.999 * rows, 0.001 * rows)), Places.of_processes())
+    print("ready", flush=True)
+    for line in sys.stdin:
+        before = _cpu()
+        loop(int(line))
+        print(f"done {_cpu() - before}", flush=True)
+    os._exit(0)
+
+
+def _cpu() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
+class Processes:
+    """Processes that wait for epochs to run."""
+
+    def __init__(self, n: int, rows: int) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.all = [
+            subprocess.Popen(
+                [sys.executable, __file__, "serve", str(k), str(n), address, str(rows)],
+                stderr=subprocess.DEVNULL,
+                **pipes,
+            )
+            for k in range(n)
+        ]
+        self._heard("ready")
+
+    def run(self, epochs: int) -> float:
+        """CPU seconds of all of them."""
+        for one in self.all:
+            one.stdin.write(f"{epochs}\n")
+            one.stdin.flush()
+        return sum(float(line.split()[1]) for line in self._heard("done"))
+
+    def close(self) -> None:
+        for one in self.all:
+            one.stdin.close()
+            one.wait()
+
+    def _heard(self, word: str) -> list[str]:
+        said = []
+        for one in self.all:
+            line = one.stdout.readline()
+            while line and not line.startswith(word):
+                line = one.stdout.readline()
+            assert line, "a process ended"
+            said.append(line)
+        return said
+
+
+def bytes_per_epoch() -> int:
+    """What one process tells: three means and a peak of each class, and two gradients."""
+    from astralearn.engine.network import Architecture
+
+    parameters = Architecture(FEATURES, (HIDDEN,)).n_parameters
+    return 4 * NETWORKS * (2 * 4 + 2 * (parameters + 1))
+
+
+def epochs(sizes: list[int]) -> None:
+    for rows in sizes:
+        n_epochs = max(2, min(200, 2_000_000 // rows))
+        local = loops_of(stack_of(rows, 0, None), None)
+        pool = ThreadPoolExecutor(len(local))
+        spread = {n: Processes(n, rows) for n in (2, 3)}
+
+        def run_local(n: int, local=local, pool=pool) -> float:
+            before = _cpu()
+            list(pool.map(lambda loop: loop(n), local))
+            return _cpu() - before
+
+        cases = {1: run_local, **{n: one.run for n, one in spread.items()}}
+        took = {n: [] for n in cases}
+        for run in cases.values():
+            run(1)
+        for _ in range(TURNS):
+            for n, run in cases.items():
+                start = time.perf_counter()
+                cpu = run(n_epochs)
+                took[n].append(((time.perf_counter() - start) / n_epochs, cpu / n_epochs))
+        for one in spread.values():
+            one.close()
+        for n, pairs in took.items():
+            seconds, cpus = zip(*pairs, strict=True)
+            keep(
+                "epochs",
+                case="local" if n == 1 else "processes",
+                rows=rows,
+                processes=n,
+                median=statistics.median(seconds),
+                least=min(seconds),
+                cpu=statistics.median(cpus),
+                bytes=0 if n == 1 else bytes_per_epoch(),
+            )
+
+
+def through_dask() -> None:
+    """One task per worker and epoch, each giving sums of the same size, added by the client."""
+    import distributed
+
+    size = bytes_per_epoch() // 4
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        workers = sorted(client.nthreads())
+
+        def epoch(state: np.ndarray) -> np.ndarray:
+            sums = [
+                client.submit(np.multiply, state, 0.5, workers=[worker], pure=False)
+                for worker in workers
+            ]
+            return np.add(*client.gather(sums))
+
+        state = np.ones(size, np.float32)
+        epoch(state)
+        seconds = []
+        for _ in range(TURNS):
+            start = time.perf_counter()
+            for _ in range(30):
+                state = epoch(state)
+            seconds.append((time.perf_counter() - start) / 30)
+    keep(
+        "dask",
+        case="tasks",
+        rows=0,
+        processes=2,
+        median=statistics.median(seconds),
+        least=min(seconds),
+        bytes=4 * size,
+    )
+
+
+def large(folder: Path) -> None:
+    """The default on 12 GB of Parquet, with two workers limited to 2 GB each."""
+    import dask.dataframe as dd
+    import distributed
+
+    from astralearn.dask import DaskASTraClassifier
+
+    path = folder / "large"
+    if not path.exists():
+        write_large(path)
+    size = sum(part.stat().st_size for part in path.glob("*.parquet"))
+    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "2GB"}
+    with (
+        distributed.LocalCluster(**options, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+    ):
+        table = dd.read_parquet(path)
+        start = time.perf_counter()
+        features = table[[name for name in table.columns if name != "y"]]
+        model = DaskASTraClassifier(random_state=0).fit(features, table["y"])
+        seconds = time.perf_counter() - start
+    print(f"cut {model.cut_:.3f}, expected recall {model.expectations_.recall.mean:.3f}")
+    keep("large", case="fit", rows=LARGE_ROWS, processes=2, median=seconds, bytes=size)
+
+
+def write_large(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.mkdir(parents=True)
+    for number in range(LARGE_ROWS // BLOCK):
+        rng = np.random.default_rng(number)
+        y = np.zeros(BLOCK, np.int8)
+        y[:10] = 1
+        X = rng.standard_normal((FEATURES, BLOCK)) + 1.5 * y
+        columns = {f"x{k}": column for k, column in enumerate(X)} | {"y": y}
+        pq.write_table(
+            pa.table(columns),
+            path / f"part-{number:03}.parquet",
+            compression="none",
+            use_dictionary=False,
+            row_group_size=250_000,
+        )
+
+
+def kept() -> list[dict[str, str]]:
+    """The results so far."""
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def page() -> None:
+    """Write the table and the projection of docs/scale.md."""
+    from records import put
+
+    key = ("part", "case", "rows", "processes")
+    found = {tuple(row[name] for name in key): row for row in kept()}
+    sizes = sorted({int(row["rows"]) for row in kept() if row["part"] == "epochs"})
+
+    def ms(case: str, rows: int, n: int) -> float:
+        return 1e3 * float(found["epochs", case, str(rows), str(n)]["median"])
+
+    least, most = sizes[0], sizes[-1]
+    talk = ms("processes", least, 2) - ms("local", least, 1)
+    cpu = {n: float(found["epochs", c, str(most), str(n)]["cpu"]) for c, n in CASES[:2]}
+    sent = int(found["epochs", "processes", str(least), "2"]["bytes"])
+    through = 1e3 * float(found["dask", "tasks", "0", "2"]["median"])
+    rows, n = 10**9, 100
+    compute, talking = rows / n * cpu[1] / most, talk / 1e3 * (n - 1)
+    lines = [
+        f"Milliseconds per epoch of {NETWORKS} networks of {HIDDEN} units on {FEATURES} features,",
+        f"medians of {TURNS} turns ([records](../benchmarks/results/scale.csv)):",
+        "",
+        "| Rows | Local, two threads | Two processes | Three processes |",
+        "|---:|---:|---:|---:|",
+        *(
+            f"| {size:,} | " + " | ".join(f"{ms(c, size, n):.3g}" for c, n in CASES) + " |"
+            for size in sizes
+        ),
+        "",
+        "All of them ran on one machine of two cores that was busy with other work, in turns: times",
+        "hold beside each other, not by themselves, and three processes get a larger share of such a",
+        "machine than two. CPU times do not depend on that.",
+        "",
+        f"- A process tells {sent:,} bytes in an epoch, in two reductions.",
+        f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
+        f"- At {most:,} rows two processes do {ms('local', most, 1) / ms('processes', most, 2):.2f}",
+        f"  times the local engine's rows per second, and take {cpu[2] / cpu[1]:.2f} times its CPU",
+        "  time.",
+        f"- The same sums as tasks of Dask take {through:.2g} ms an epoch without any arithmetic,",
+        "  so the processes add up by themselves.",
+    ]
+    fit = found.get(("large", "fit", str(LARGE_ROWS), "2"))
+    if fit is not None:
+        lines.append(
+            f"- The default on {int(fit['bytes']) / 1e9:.0f} GB of Parquet, with two workers of 2 GB,"
+            f" takes {float(fit['median']) / 60:.0f} minutes."
+        )
+    lines += [
+        "",
+        f"**A projection, not a measurement, to {rows:,} rows on {n} workers of one core.** A row",
+        f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), so a",
+        f"worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the steps",
+        f"of two, {talking:.2g} s at the cost above. Together that is {compute + talking:.2g} s an",
+        f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between machines",
+        "was not measured, and ten networks take five times the arithmetic of two.",
+    ]
+    put(Path(__file__).parent.parent / "docs" / "scale.md", "scale.py", "\n".join(lines))
+
+
+def keep(part: str, **row) -> None:
+    """Put a row into the results, in place of an earlier one of the same case."""
+    rows = kept() if RESULTS.exists() else []
+    row = dict.fromkeys(COLUMNS, "") | {"part": part} | row
+    row = {name: f"{v:.6g}" if isinstance(v, float) else str(v) for name, v in row.items()}
+    key = ("part", "case", "rows", "processes")
+    rows = [one for one in rows if any(one[name] != row[name] for name in key)] + [row]
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print({name: value for name, value in row.items() if value}, flush=True)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["serve"]:
+        number, n, address, rows = sys.argv[2:]
+        serve(int(number), int(n), address, int(rows))
+        return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=("epochs", "dask", "large", "page"))
+    parser.add_argument("--rows", type=int, nargs="*", default=[3_000, 100_000, 1_000_000])
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/astralearn-scale"))
+    options = parser.parse_args()
+    if options.part == "epochs":
+        epochs(options.rows)
+    elif options.part == "dask":
+        through_dask()
+    elif options.part == "page":
+        page()
+    else:
+        large(options.folder)
+
+
+if __name__ == "__main__":
+    main()
