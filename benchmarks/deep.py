@@ -161,8 +161,9 @@ def table(ks: Sequence[int]) -> str:
 
 
 def page() -> None:
-    """Write the tables between the marks of docs/pytorch.md."""
+    """Write the tables between the marks of docs/pytorch.md, at each k that all have run."""
     ks = sorted({int(row["k"]) for row in read_rows(RECORDS)})
+    ks = [k for k in ks if cells("g_mean", k, [OURS, *RIVALS])[0]]
     path = ROOT / "docs" / "pytorch.md"
     text = path.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)

@@ -26,6 +26,7 @@ MADE_BY = {
     "boosting_study.csv.gz": ("benchmarks/boosting_study.py", 1),
     "committee.csv": ("benchmarks/committee.py", 1),
     "core_before_after.csv": ("benchmarks/before_after.py", 1),
+    "deep.csv.gz": ("benchmarks/deep.py", 1),
     "defaults.csv.gz": ("benchmarks/defaults.py", 1),
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
