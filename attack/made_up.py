@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from trial import Trial
 
-AT_ONCE = 200  # examples between two looks at the clock
+AT_ONCE = 50  # examples between two looks at the clock
 CELLS = st.one_of(
     st.text(max_size=12),
     st.floats().map(str),

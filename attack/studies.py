@@ -15,7 +15,7 @@ import psutil
 from faults import write_cards
 from trial import Trial
 
-COMPARE = "compare cards.csv --target fraud --methods LogisticRegression --folds 3 --epochs 5"
+COMPARE = "compare cards.csv --target fraud --methods logistic --folds 3 --epochs 5"
 
 
 def _killed(folder: Path, arguments: list[str], seconds: float) -> list[psutil.Process]:

@@ -5,7 +5,7 @@ labelled and the classifier is fitted anew. Rules: `astralearn.tabular.choosing.
 random order among the top 10 % of scores, and uncertainty sampling (nearest to the cut). Where a
 rule finds fewer than ten within MOST_LABELS, that number counts.
 
-    python benchmarks/suggest.py                     # an hour; writes results/suggest.csv
+    python benchmarks/suggest.py                     # ten minutes; writes results/suggest.csv
     python benchmarks/suggest.py --problems letter-h # some problems, and nothing written
 
 Asserts that `suggest` needs at most half of what each of the others needs, by the median of the
@@ -108,7 +108,7 @@ def cases(names, draws):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--problems", help="some of them, and nothing is written")
-    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--draws", type=int, default=1)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     names = list(OPEN) if options.problems is None else options.problems.split(",")
