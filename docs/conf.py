@@ -38,10 +38,7 @@ templates_path = ["_templates"]
 # Backticks in docstrings: a link where the name is one of ours, code elsewhere.
 default_role = "py:obj"
 pygments_style = "friendly"
-suppress_warnings = [
-    "config.cache",  # sphinx-gallery's settings hold classes.
-    "toc.empty_glob",
-]
+suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold classes.
 
 myst_enable_extensions = ["attrs_block", "attrs_inline"]
 myst_heading_anchors = 3
