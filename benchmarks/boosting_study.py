@@ -263,7 +263,7 @@ def run_all(directory: Path) -> None:
 
 
 def write(results: Results) -> None:
-    names = [field.name for field in fields(Record)]
+    names = [field.name for field in fields(Record) if field.name != "ranks"]
     rows = [
         {"library": library, **{name: _short(getattr(record, name)) for name in names}}
         for library, records in results.items()
