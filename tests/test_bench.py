@@ -49,7 +49,11 @@ def test_quick_is_a_third_of_the_half(tmp_path: Path, monkeypatch: pytest.Monkey
     whole = plan_bench(methods=METHODS, out=tmp_path)
     assert [problem.name for problem in whole.plan.problems] == OPEN
     assert whole.plan.drawing == Drawing()
-    assert "easy" not in whole.command
+    assert whole.command == "astralearn bench --open --methods logistic,neighbours"
+    named = plan_bench(["digits-3", "chess"], ks=(5, 20), draws=1, quick=True, out=tmp_path)
+    assert named.command == (
+        "astralearn bench --problems digits-3,chess --k 5,20 --draws 1 --quick"
+    )
 
 
 def test_tables_that_cannot_be_had_are_left_out(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,26 @@ def plan_bench(
         limit=limit,
     )
     notes = (*missing, *absent, *plan.left_out())
-    half = problems if isinstance(problems, str) else "problems"
-    command = f"astralearn bench --{half}" + (" --quick" if quick else "")
+    command = _command(problems, methods, ks=ks, draws=draws, quick=quick)
     return PlannedBench(plan, Path(out) / BENCH_FILE, notes, command)
+
+
+def _command(
+    problems: str | Sequence[str | Problem],
+    methods: Sequence[str | Method],
+    *,
+    ks: Sequence[int] | None,
+    draws: int | None,
+    quick: bool,
+) -> str:
+    """What runs the same from the command line, as far as it knows the names."""
+    if isinstance(problems, str):
+        words = [f"--{problems}"]
+    else:
+        words = ["--problems", ",".join(p if isinstance(p, str) else p.name for p in problems)]
+    if [*methods] != ["fast"]:
+        words += ["--methods", ",".join(m if isinstance(m, str) else m.name for m in methods)]
+    words += ["--k", ",".join(map(str, ks))] if ks else []
+    words += ["--draws", str(draws)] if draws else []
+    words += ["--quick"] if quick else []
+    return "astralearn bench " + " ".join(shlex.quote(word) for word in words)
