@@ -83,3 +83,20 @@ def test_verb_says_what_it_needs_and_shows_the_table(
     assert "RareBench by AP" in printed
     assert "leaderboard.html" in printed
     assert main(["bench", "--problems", "nothing", "--out", str(tmp_path)]) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "problems"), [([], "open"), (["--sealed"], "sealed"), (["--open"], "open")]
+)
+def test_without_a_half_it_is_the_open_one(
+    flags: list[str], problems: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def planned(**arguments: object) -> None:
+        asked.append(arguments["problems"])
+        raise UnavailableError("enough")
+
+    monkeypatch.setattr(module, "plan_bench", planned)
+    assert main(["bench", "--quick", *flags, "--out", str(tmp_path)]) != 0
+    assert asked == [problems]

@@ -165,7 +165,14 @@ def _add_bench(bench: Callable[..., Any]) -> None:
         ("sealed", "the half that is kept for reports"),
         ("all", "both halves"),
     ):
-        bench(f"--{half}", dest="problems", action="store_const", const=half, help=says)
+        bench(
+            f"--{half}",
+            dest="problems",
+            action="store_const",
+            const=half,
+            default="open",
+            help=says,
+        )
     says = "comma-separated names of problems"
     bench("--problems", metavar="LIST", type=names, default="open", help=says)
     says = "comma-separated: names, fast, ladder, trees, rivals, entrants, all (default: fast)"
