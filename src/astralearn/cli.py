@@ -174,7 +174,7 @@ def _add_bench(bench: Callable[..., Any]) -> None:
             help=says,
         )
     says = "comma-separated names of problems"
-    bench("--problems", metavar="LIST", type=names, default="open", help=says)
+    bench("--problems", metavar="LIST", type=names, default=argparse.SUPPRESS, help=says)
     says = "comma-separated: names, fast, ladder, trees, rivals, entrants, all (default: fast)"
     bench("--methods", metavar="LIST", type=names, default=["fast"], help=says)
     says = "comma-separated numbers of positives to learn from (default: 5,10,20,50,100)"
