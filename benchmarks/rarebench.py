@@ -39,6 +39,7 @@ LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fas
 WIDTH = 100  # of a line of the pages
 SIGNIFICANT = "Significant, by a 95 % bootstrap interval over problems that leaves out zero:"
 LOST = "Problems on which a rival has the highest mean score over all k:"
+TABPFN = "TabPFN-v1"  # whose folder benchmarks/tabpfn.py makes, on few problems
 IN_README = 3
 OTHERS_IN_README = "The methods that are among the first three in some score."
 ROOT = Path(__file__).parents[1]
@@ -183,9 +184,27 @@ def lost_problems(records: Sequence[DrawRecord]) -> str:
     return "\n".join(said)
 
 
+def beside_tabpfn(records: Sequence[DrawRecord]) -> str:
+    """Mean AP and AUC of TabPFN-v1 and of the default, on the draws that both have."""
+    found = {
+        method: {(r.problem, r.k, r.draw): r for r in records if r.method == method}
+        for method in (TABPFN, OURS)
+    }
+    both = sorted(found[TABPFN].keys() & found[OURS].keys())
+    lines = ["| | k | AP | AUC |", "| --- | ---: | ---: | ---: |"]
+    for method, by_key in found.items():
+        for k in sorted({k for _, k, _ in both}):
+            of_k = [by_key[key] for key in both if key[1] == k]
+            ap, auc = (np.mean([getattr(r, score) for r in of_k]) for score in SCORES[:2])
+            lines.append(f"| {method} | {k} | {ap:.3f} | {auc:.3f} |")
+    names = ", ".join(sorted({problem for problem, _, _ in both}))
+    return "\n".join([f"One draw of {names}:", "", *lines])
+
+
 def page() -> str:
     """The tables of either half, and what n is."""
-    records = kept_records()
+    everything = kept_records()
+    records = [record for record in everything if record.method != TABPFN]
     said = []
     for half, names in HALVES.items():
         of_half = [record for record in records if record.problem in names]
@@ -208,6 +227,8 @@ def page() -> str:
                 ),
                 "",
             ]
+    if len(records) < len(everything):
+        said += ["### TabPFN-v1", "", beside_tabpfn(everything), ""]
     return "\n".join(said)
 
 
@@ -229,7 +250,7 @@ def what_n_is(records: Sequence[DrawRecord]) -> str:
 
 def write_pages() -> None:
     """Put the tables where README and docs have marked their places."""
-    records = kept_records()
+    records = [record for record in kept_records() if record.method != TABPFN]
     sealed = [record for record in records if record.problem in SEALED]
     shown = {
         ROOT / "docs" / "rarebench.md": page(),
