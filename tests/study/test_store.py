@@ -197,6 +197,19 @@ store = Store(Path({str(tmp_path / "s.sqlite")!r})); print("open", flush=True); 
         assert store.finished() == set()
 
 
+def test_records_go_to_their_columns_whatever_order_these_have(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with Store(path) as store:
+        store.add([Outcome(record(), {})])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("ALTER TABLE records DROP COLUMN learned")
+        database.execute("ALTER TABLE records ADD COLUMN learned INTEGER NOT NULL DEFAULT 0")
+        database.commit()
+    with Store(path) as store:
+        store.add([Outcome(record(fold=1), {})])
+    assert record(fold=1) in read_records(path)
+
+
 @pytest.mark.parametrize("mode", ["delete", "wal"])
 def test_a_file_that_was_made_but_not_filled_is_an_empty_study(tmp_path, mode):
     """As a run leaves it that is killed at once."""

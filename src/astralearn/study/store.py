@@ -118,8 +118,11 @@ class Store:
         with writing(self.path), self._database:
             for record, history in outcomes:
                 values = astuple(record)
+                columns = ", ".join(field.name for field in fields(record))
                 places = ", ".join("?" * len(values))
-                self._database.execute(f"INSERT OR REPLACE INTO records VALUES ({places})", values)
+                self._database.execute(
+                    f"INSERT OR REPLACE INTO records ({columns}) VALUES ({places})", values
+                )
                 rows = [
                     (*record.key, name, np.asarray(points, dtype="<f4").tobytes())
                     for name, points in sorted(history.items())
