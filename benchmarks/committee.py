@@ -30,10 +30,10 @@ from astralearn.datasets.rarebench import OPEN, SEALED, load_problem
 from astralearn.study.draws import make_draws
 from astralearn.study.weighted_scores import average_precision, positive_weight
 from astralearn.tabular import encoder_for
-from records import put
+from records import put, stamp
 
 RECORDS = Path(__file__).parent / "results" / "committee.csv"
-MEMBERS = ("networks", "trees", "neighbours")
+MEMBERS = ("networks", "trees", "neighbours", "linear")
 ORDERS = {
     "committee": MEMBERS,
     **{f"without {absent}": tuple(m for m in MEMBERS if m != absent) for absent in MEMBERS},
@@ -51,11 +51,8 @@ def members_evidence(model: ASTraClassifier, X: np.ndarray) -> dict[str, np.ndar
     for start in range(0, len(X), BLOCK):
         some = X[start : start + BLOCK]
         u = networks.view.features(some)
-        scores = {
-            "networks": mean_output(networks.each(some)),
-            "trees": committee.forest.score(u),
-            "neighbours": committee.neighbours.score(u),
-        }
+        scores = {name: member.score(u) for name, member in committee.members.items()}
+        scores["networks"] = mean_output(networks.each(some))
         for name in MEMBERS:
             found[name].append(committee.weight[name] * committee.evidence[name](scores[name]))
     return {name: np.concatenate(parts) for name, parts in found.items()}
@@ -165,6 +162,7 @@ def run(halves: list[str], ks: list[int], draws: int) -> None:
         print(
             f"{number + 1}/{len(cases)} {name} k={k} draw={draw} {record['seconds']} s", flush=True
         )
+    stamp(RECORDS.name)
 
 
 def show() -> None:

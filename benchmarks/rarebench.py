@@ -1,12 +1,14 @@
 """The fast methods on RareBench, and the tables of README and docs/rarebench.md.
 
-    python benchmarks/rarebench.py run FOLDER [--half sealed] [--k 5,10,20,50] [--draws 2]
+    python benchmarks/rarebench.py run FOLDER [--half sealed] [--k 5,10,20,50] [--draws 2] [--ours]
     python benchmarks/rarebench.py keep FOLDER ...   # into results/rarebench.csv.gz
     python benchmarks/rarebench.py page              # the tables, into docs and README
 
 A run continues where it stopped. At most 5,000 negatives learn and 10,000 are tested on. The
 default has the row ASTraClassifier: it is fitted with the decision that a score asks for, "mcc"
-for the MCC and "g_mean" for every other.
+for the MCC and "g_mean" for every other. With `--ours` only the default runs: the draws are the
+same for every method and every run, and `keep` replaces the records of the methods, problems and k
+that it finds, and no others.
 """
 
 from __future__ import annotations
@@ -47,23 +49,25 @@ SCRIPT = "benchmarks/rarebench.py page"
 COLUMNS = [field.name for field in fields(DrawRecord)]
 
 
-def run(folder: Path, half: str, ks: Sequence[int], draws: int) -> None:
+def run(folder: Path, half: str, ks: Sequence[int], draws: int, *, ours: bool) -> None:
     """Run what the folder's file lacks."""
     for_mcc = Method(FOR_MCC, ASTraClassifier(decision="mcc"))
     bench(
-        HALVES[half], methods=["fast", for_mcc], ks=ks, draws=draws, quick=True, out=folder,
+        HALVES[half], methods=[OURS if ours else "fast", for_mcc], ks=ks, draws=draws, quick=True, out=folder,
         progress=lambda now: print(f"{now.done}/{now.total} {now.problem} {now.method}", flush=True),
     )  # fmt: skip
 
 
 def keep(folders: Sequence[Path]) -> None:
-    """Write the folders' records to the file of results."""
+    """Put the folders' records into the file of results."""
     found = [
         record
         for folder in folders
         for record in read_kind(folder / BENCH_FILE, DrawRecord)
         if record.method != BEST
     ]
+    anew = {(record.problem, record.method, record.k) for record in found}
+    found += [r for r in kept_records() if (r.problem, r.method, r.k) not in anew]
     rows = sorted(found, key=lambda r: (r.problem, r.k, r.method, r.draw))
     write_rows(RECORDS, COLUMNS, [{name: getattr(row, name) for name in COLUMNS} for row in rows])
 
@@ -269,10 +273,11 @@ def main() -> None:
     parser.add_argument("--half", choices=list(HALVES), default="open")
     parser.add_argument("--k", default="5,20")
     parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--ours", action="store_true")
     options = parser.parse_args()
     if options.what == "run":
         ks = [int(k) for k in options.k.split(",")]
-        run(options.folders[0], options.half, ks, options.draws)
+        run(options.folders[0], options.half, ks, options.draws, ours=options.ours)
     elif options.what == "keep":
         keep(options.folders)
     else:

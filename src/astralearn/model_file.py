@@ -40,6 +40,7 @@ CLASSES = {
     "Committee": "astralearn.classifier.committee",
     "Evidence": "astralearn.classifier.evidence",
     "Forest": "astralearn.classifier.trees",
+    "Linear": "astralearn.classifier.linear",
     "LeftOut": "astralearn.classifier.decision",
     "Neighbours": "astralearn.classifier.neighbours",
     "ColumnTransformer": "sklearn.compose",
@@ -112,6 +113,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     path: the file.
 
     Raises ModelFileError for a file that is damaged, tampered with, or of a newer format.
+
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from astralearn import ASTraClassifier
+    >>> X, y = np.random.default_rng(0).normal(size=(200, 3)), np.repeat([1, 0], [5, 195])
+    >>> model = ASTraClassifier(epochs=5, random_state=0).fit(X + 3 * y[:, None], y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rare.astra"
+    ...     model.save(path)
+    ...     again = load(path)
+    >>> bool((again.predict_risk(X) == model.predict_risk(X)).all())
+    True
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -19,7 +19,7 @@ from astralearn.report.page import Explained, Explorer, Placed, ReportPage
 from astralearn.report.whole_file import write_whole
 from astralearn.study import LADDER, by_method, read_histories, read_sessions, summarise
 from astralearn.study.answer import PER
-from astralearn.study.run import versions
+from astralearn.study.identity import versions
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.columns import as_frame
 from astralearn.tabular.described import described

@@ -12,6 +12,7 @@ from astralearn.classifier.committee import (
 )
 from astralearn.classifier.decision import usual_mean
 from astralearn.classifier.evidence import evidence_of
+from astralearn.classifier.linear import fit_linear
 from astralearn.classifier.neighbours import take_neighbours
 from astralearn.classifier.prediction import Networks
 from astralearn.classifier.rows import ViewOptions, view_of
@@ -148,7 +149,7 @@ def test_new_rows_are_compared_with_majority_rows_that_all_their_judges_judge():
     fold = fold_of()
     of_plan, networks = plan(fold, 7, 0, committee=True), networks_of(fold, 7)
     made, _, v = convened(of_plan, networks, networks_only=True)
-    assert (made.forest, made.neighbours) == (None, None)
+    assert made.members == {}
     assert np.isfinite(v).all()
     rows = of_plan.fold.train
     member, weight = made.evidence["networks"], made.weight["networks"]
@@ -200,6 +201,16 @@ def test_neighbours_have_less_say_the_more_positives_there_are(made):
     known = evidence_of(majority, np.ones(len(majority)), highest=scores.max())
     mean = usual_mean(known(scores[rows.positive]), np.ones(12))
     assert found.weight["neighbours"] == pytest.approx((1 - 1 / mean) ** POWER * np.sqrt(5 / 12))
+
+
+def test_the_linear_score_has_more_say_the_more_positives_there_are(made):
+    of_plan, networks, found, _, _ = made
+    rows, u = of_plan.fold.train, networks.view.features(of_plan.fold.train.X)
+    _, scores = fit_linear(u, rows.positive, rows.weight, seed=of_plan.seed)
+    majority = scores[~rows.positive]
+    known = evidence_of(majority, np.ones(len(majority)), highest=scores.max())
+    mean = usual_mean(known(scores[rows.positive]), np.ones(12))
+    assert found.weight["linear"] == pytest.approx((1 - 1 / mean) ** POWER * 12 / 20)
 
 
 def test_a_score_s_evidence_is_about_minus_the_logarithm_of_the_false_alarm_rate(made):

@@ -26,7 +26,7 @@ with warnings.catch_warnings():
 # A cluster that starts and stops leaves warnings of its own: open sockets, slow event loops.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# Uneven, one without any row, one with nothing but positives: on three workers it is alone on one.
+# Uneven, one without any row, one with all positives and nothing else, alone on its worker.
 SIZES = (2_000, 0, 60_000, 30, 39_970)
 NETWORKS = {
     "committee": False,
@@ -43,7 +43,6 @@ def table():
     X = rng.normal(size=(sum(SIZES), 3))
     y = np.zeros(len(X), int)
     y[62_000:62_030] = 1
-    y[-10:] = 1
     X[y == 1] += 2
     return X, y
 

@@ -32,7 +32,7 @@ def test_the_warp_is_the_core_s(run):
 def test_rows_on_a_threshold_go_where_they_go_in_scikit_learn(committee, run):
     """Values that lie at, just below and just above every threshold of the first trees."""
     model, X = committee
-    forest = model.committee_.forest
+    forest = model.committee_.members["trees"]
     edges = np.unique(
         np.concatenate([tree.threshold[tree.children_left >= 0] for tree in forest.trees])
     )

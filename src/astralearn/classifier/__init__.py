@@ -1,10 +1,10 @@
 """ASTraClassifier, a scikit-learn classifier for a handful of positives.
 
 A fit walks through `checks`, `labels`, `rows`, the plan of `committee` and `fitting` to its
-members: networks (`prediction`), `trees` and `neighbours`. `evidence` makes their scores
-comparable, `committee` joins them, `decision` cuts. Of all these, `fitting` alone imports JAX. The
-classifier is imported when it is first asked for, so that `labels` and `left_whole`, which other
-rooms use too, stay light.
+members: networks (`prediction`), `trees`, `neighbours` and a `linear` score. `evidence` makes their
+scores comparable, `committee` joins them, `decision` cuts. Of all these, `fitting` alone imports
+JAX. The classifier is imported when it is first asked for, so that `labels` and `left_whole`,
+which other rooms use too, stay light.
 """
 
 from typing import TYPE_CHECKING, Any

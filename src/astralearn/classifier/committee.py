@@ -1,14 +1,15 @@
-"""Networks, trees and neighbours, which order rows together. NumPy alone.
+"""Order rows by networks, trees, neighbours and a linear score. NumPy alone.
 
 Each scores the rows that it learned from without having seen them. Its scores become evidence
 (`evidence`), the unit that all share, and the committee adds
 
-    Σ (1 − 1/M)⁶ · evidence,
+    Σ (1 − 1/M)¹⁵ · evidence,
 
 M the mean evidence of the left-out positives, drawn towards what it usually is: a member that
 tells nothing has M = 1 and no say. What the majority's shape tells matters less the more positives
-there are: of k, the say of the neighbours is √(5/k) of that, from five on. The sum's own evidence v
-is the committee's score, so that e^{−v} is the false alarm rate of a cut at v.
+there are, and what their mean tells matters more: of k, the say of the neighbours is √(5/k) of
+that, from five on, and the linear score's k/20, up to twenty. The sum's own evidence v is the
+committee's score, so that e^{−v} is the false alarm rate of a cut at v.
 
 New rows are judged by all networks, a left-out positive by few, and what few say is noisier. So
 positives are compared with majority rows that as few judge, and new rows with majority rows that
@@ -26,18 +27,21 @@ import numpy as np
 
 from astralearn.classifier.decision import LeftOut, left_out, usual_mean
 from astralearn.classifier.evidence import TAIL, Evidence, evidence_of
+from astralearn.classifier.linear import Linear, fit_linear
 from astralearn.classifier.neighbours import Neighbours, take_neighbours
 from astralearn.classifier.prediction import Networks, mean_output
 from astralearn.classifier.trees import Forest, grow_forest
 from astralearn.engine.network import BLOCK
 from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.view import View
 
 POOL = 100_000  # rows of a class that the committee looks at
 PARTS = 5  # into which rows are dealt: each network is trained without one of them
 MOST_NEGATIVES = 2_000  # of a network, or this many times its positives:
 NEGATIVES_PER_POSITIVE = 4
-POWER = 6.0
+POWER = 15.0
 FEW_POSITIVES = 5  # up to which the neighbours have their whole say
+SOME_POSITIVES = 20  # from which on the linear score has its whole say
 TAIL_OF_SUM = 0.05  # A decision rests on it: a steadier tail than the members'.
 LEAST_SHARE = 0.1  # of 1 − 1/M, so that a committee in which nobody knows anything still has a say
 
@@ -128,14 +132,13 @@ def _some(rows: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
 class Committee:
     """Learners beside the networks, and how all of their scores become one.
 
-    forest, neighbours: None where a fit was interrupted before them.
+    members: those beside the networks, by name; none where a fit was interrupted before them.
     evidence: of each member's scores, by its name.
     weight: of each member, by its name.
     of_sum: the evidence of the weighted sum.
     """
 
-    forest: Forest | None
-    neighbours: Neighbours | None
+    members: dict[str, Forest | Neighbours | Linear]
     evidence: dict[str, Evidence]
     weight: dict[str, float]
     of_sum: Evidence
@@ -154,11 +157,8 @@ class Committee:
 
     def _of_block(self, X: np.ndarray, networks: Networks) -> np.ndarray:
         u = networks.view.features(X)
-        scores = {"networks": mean_output(networks.each(X))}
-        if self.forest is not None:
-            scores["trees"] = self.forest.score(u)
-        if self.neighbours is not None:
-            scores["neighbours"] = self.neighbours.score(u)
+        scores = {name: member.score(u) for name, member in self.members.items()}
+        scores["networks"] = mean_output(networks.each(X))
         return self.of_sum(_weighted_sum(scores, self.evidence, self.weight))
 
 
@@ -173,21 +173,12 @@ def convene(
     """
     rows = of_plan.fold.train
     by_all, by_few = _left_out_scores(rows, networks, of_plan.seen[kept], seed=of_plan.seed)
-    beside: dict[str, np.ndarray] = {}
-    forest = neighbours = None
-    if not networks_only:
-        u, seed = networks.view.features(rows.X), of_plan.seed
-        forest, beside["trees"] = grow_forest(
-            u, rows.positive, rows.weight, seed=seed, n_jobs=n_jobs
-        )
-        neighbours, beside["neighbours"] = take_neighbours(u, rows.positive, rows.weight, seed=seed)
+    members, beside = ({}, {}) if networks_only else _beside(of_plan, networks.view, n_jobs=n_jobs)
     judged, few = {"networks": by_all, **beside}, {"networks": by_few, **beside}
     evidence = {name: _evidence(of_member, rows) for name, of_member in judged.items()}
     of_few = {**evidence, "networks": _evidence(by_few, rows)}
-    weight = {name: _say(of_few[name](few[name]), rows) for name in few}
-    if neighbours is not None:
-        k = float(rows.weight[rows.positive].sum())
-        weight["neighbours"] *= min(1.0, math.sqrt(FEW_POSITIVES / k))
+    k = float(rows.weight[rows.positive].sum())
+    weight = {name: _share(name, k) * _say(of_few[name](few[name]), rows) for name in few}
     total = _weighted_sum(judged, evidence, weight)
     of_sum = _evidence(total, rows, tail=TAIL_OF_SUM)
     total_of_few = _weighted_sum(few, of_few, weight)
@@ -202,7 +193,22 @@ def convene(
         majority_weight=rows.weight[majority],
         prior=of_plan.prior,
     )
-    return Committee(forest, neighbours, evidence, weight, of_sum), rests_on, v
+    return Committee(members, evidence, weight, of_sum), rests_on, v
+
+
+def _beside(
+    of_plan: Plan, view: View, *, n_jobs: int
+) -> tuple[dict[str, Forest | Neighbours | Linear], dict[str, np.ndarray]]:
+    """The members beside the networks, and the rows' left-out scores, each by name."""
+    rows, seed = of_plan.fold.train, of_plan.seed
+    given = view.features(rows.X), rows.positive, rows.weight
+    found: dict[str, tuple[Forest | Neighbours | Linear, np.ndarray]] = {
+        "trees": grow_forest(*given, seed=seed, n_jobs=n_jobs),
+        "neighbours": take_neighbours(*given, seed=seed),
+        "linear": fit_linear(*given, seed=seed),
+    }
+    members = {name: member for name, (member, _) in found.items()}
+    return members, {name: scores for name, (_, scores) in found.items()}
 
 
 def _left_out_scores(
@@ -236,8 +242,14 @@ def _evidence(scores: np.ndarray, rows: Rows, tail: float = TAIL) -> Evidence:
     return evidence_of(scores[majority], rows.weight[majority], highest=highest, tail=tail)
 
 
+def _share(name: str, k: float) -> float:
+    """How much of its say a member has with k positives."""
+    shares = {"neighbours": math.sqrt(FEW_POSITIVES / k), "linear": k / SOME_POSITIVES}
+    return min(1.0, shares.get(name, 1.0))
+
+
 def _say(evidence: np.ndarray, rows: Rows) -> float:
-    """A member's weight: (1 − 1/M)⁶."""
+    """How much a member tells: (1 − 1/M)¹⁵."""
     known = np.isfinite(evidence) & rows.positive
     mean = usual_mean(evidence[known], rows.weight[known])
     return float(max(LEAST_SHARE, 1.0 - 1.0 / mean) ** POWER)

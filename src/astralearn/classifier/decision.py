@@ -27,7 +27,7 @@ SMEAR, DEGREES = 0.15, 3.0  # of the kernel, Student's t in the logarithm of evi
 # By how much k left-out positives understate new ones, in the logarithm of evidence: this / k.
 LIFT = 0.4
 # The variance of recall's logit beyond what the k rows tell: this, and this divided by k.
-RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.25, 5.0
+RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.5, 5.0
 # The deviation of the logarithm of false alarms beyond what counts tell: this at any cut, and this
 # besides, growing with the square of the evidence, from the evidence DEEP on.
 ALARM_DOUBT, DEEP_ALARM_DOUBT, DEEP = 0.05, 0.6, 8.0
@@ -260,7 +260,11 @@ def is_cost(value: Any) -> bool:
 
 
 class Expected(NamedTuple):
-    """A score as it is expected on new rows, with the ends of its 90 % interval."""
+    """A score as it is expected on new rows, with the ends of its 90 % interval.
+
+    >>> print(Expected(0.9, 0.72, 0.985))
+    0.9 (0.72 to 0.985)
+    """
 
     mean: float
     low: float
@@ -278,6 +282,14 @@ class Expectations:
     false_alarms: `Expected`, per 1,000 majority rows.
     positives: how many training positives this rests on.
     curve: the same along the cuts: {"cut": (c,), "recall": (3, c), …}, mean and ends of each.
+
+    >>> from astralearn.classifier.model_cut import cut_scores
+    >>> scores = np.r_[np.linspace(-3, 1, 500), np.linspace(0, 2, 10)]
+    >>> found = cut_scores(scores, np.repeat([0, 1], [500, 10]), "g_mean").expectations
+    >>> found.positives, found.recall.low < found.recall.mean < found.recall.high
+    (10.0, True)
+    >>> sorted(found.curve)
+    ['cut', 'f1', 'false_alarms', 'g_mean', 'mcc', 'precision', 'recall']
     """
 
     recall: Expected

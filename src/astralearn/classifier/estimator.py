@@ -98,8 +98,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     Other Parameters
     ----------------
     committee : bool, default=True
-        Whether trees and neighbours join the networks, each of which is trained without a fifth
-        of the rows. False: networks alone, on every row, cut at logit 0, as in the paper.
+        Whether trees, neighbours and a linear score join the networks, each of which is trained
+        without a fifth of the rows. False: networks alone, on every row, cut at logit 0, as in
+        the paper.
     n_estimators : int, default=10
         Networks; their outputs are averaged.
     loss : {"root_gmn", "gmn", "bce", "f1", "mcc", "balanced_accuracy"}
@@ -154,7 +155,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     cut_ : float
         Where rows begin to be flagged: e^−cut_ is about the false alarm rate.
     committee_ : Committee or None
-        The trees, the neighbours, and each member's weight.
+        The members beside the networks, and each member's weight.
     left_out_ : LeftOut
         What members said of rows that they did not see.
     slope_, threshold_ : array (n_estimators,)
@@ -850,7 +851,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self._steepness = 1.0
 
     def _convene(self, of_plan: Plan, fitted: Fitted, *, networks_only: bool = False) -> None:
-        """Bring trees and neighbours to the networks."""
+        """Bring the other members to the networks."""
         rows = of_plan.fold.train
         self.committee_, self.left_out_, v = convene(
             of_plan,

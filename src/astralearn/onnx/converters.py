@@ -16,7 +16,20 @@ from astralearn.onnx.nodes import ML_DOMAIN, ML_OPSET, OPSET, Nodes, Value
 
 
 def register() -> None:
-    """Tell skl2onnx of ASTraClassifier and TabularASTraClassifier."""
+    """Tell skl2onnx of ASTraClassifier and TabularASTraClassifier.
+
+    >>> import skl2onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from astralearn import ASTraClassifier
+    >>> X, y = np.random.default_rng(0).normal(size=(200, 3)), np.repeat([1, 0], [5, 195])
+    >>> model = make_pipeline(StandardScaler(), ASTraClassifier(epochs=5))
+    >>> model = model.fit(X + 3 * y[:, None], y)
+    >>> register()
+    >>> converted = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    >>> [each.name for each in converted.graph.output]
+    ['label', 'probabilities']
+    """
     from skl2onnx import update_registered_converter
 
     from astralearn.classifier import ASTraClassifier

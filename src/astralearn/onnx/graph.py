@@ -36,6 +36,13 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     path: the file.
 
     Raises ValueError for a table with a group, which a row alone does not tell.
+
+    >>> from astralearn import ASTraClassifier
+    >>> X, y = np.random.default_rng(0).normal(size=(200, 3)), np.repeat([1, 0], [5, 195])
+    >>> model = ASTraClassifier(epochs=5, random_state=0).fit(X + 3 * y[:, None], y)
+    >>> graph = to_onnx(model).graph
+    >>> [each.name for each in graph.input], [each.name for each in graph.output]
+    (['X'], ['label', 'probabilities'])
     """
     from onnx import checker, helper
 

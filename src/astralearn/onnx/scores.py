@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from astralearn.classifier import ASTraClassifier
     from astralearn.classifier.committee import Committee
     from astralearn.classifier.evidence import Evidence
+    from astralearn.classifier.linear import Linear
     from astralearn.classifier.neighbours import Neighbours
     from astralearn.classifier.prediction import Networks
     from astralearn.classifier.trees import Forest
@@ -58,12 +60,9 @@ def logits(model: ASTraClassifier, X: Value) -> Value:
 
 def committee_scores(committee: Committee, networks: Networks, X: Value) -> Value:
     """`Committee.scores`, (rows,)."""
-    scores = {"networks": network_scores(networks, X)}
     u = features(networks.view, X)
-    if committee.forest is not None:
-        scores["trees"] = tree_scores(committee.forest, u)
-    if committee.neighbours is not None:
-        scores["neighbours"] = neighbour_scores(committee.neighbours, u)
+    scores = {name: _MEMBERS[name](member, u) for name, member in committee.members.items()}
+    scores["networks"] = network_scores(networks, X)
     total = X.nodes.value(np.zeros(1))
     for name, score in scores.items():
         total = total + evidence(committee.evidence[name], score) * committee.weight[name]
@@ -148,6 +147,19 @@ def neighbour_scores(neighbours: Neighbours, u: Value) -> Value:
     to_positives = _squared(u, neighbours.positives).astype(np.float32).astype(np.float64)
     near = (neighbours.weight / to_positives).sum(1)
     return log(near) * 0.5 - log(maximum(crowd, TINY)) * 0.125
+
+
+def linear_scores(linear: Linear, u: Value) -> Value:
+    """`Linear.score`, (rows,). u: float32."""
+    return (u.astype(np.float64) * linear.direction).sum(1) + linear.offset
+
+
+# How each member beside the networks scores rows.
+_MEMBERS: dict[str, Callable[[Any, Value], Value]] = {
+    "trees": tree_scores,
+    "neighbours": neighbour_scores,
+    "linear": linear_scores,
+}
 
 
 def _squared(u: Value, references: np.ndarray) -> Value:

@@ -320,7 +320,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def encoder_for(X: Any) -> TableEncoder | None:
-    """An encoder to fit inside each fold; None where X is complete numbers."""
+    """An encoder to fit inside each fold; None where X is complete numbers.
+
+    >>> encoder_for(np.ones((3, 2))) is None
+    True
+    >>> encoder_for(pd.DataFrame({"amount": [5.0, 3.0], "shop": ["a", "b"]}))
+    TableEncoder()
+    """
     if not hasattr(X, "columns") and not np.isnan(X).any():
         return None
     return TableEncoder()
