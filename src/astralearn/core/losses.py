@@ -45,6 +45,10 @@ class Loss:
     falls: (means, *, xp) → −∂J/∂log_right of the negatives and of the positives.
     reads_wrong: whether `of_means` or `falls` read the mean wrong.
     is_logarithmic: whether J needs log_right where right underflows.
+
+    >>> import numpy as np
+    >>> round(float(LOSSES["gmn"].value(np.array([-2.0, 0.0]), np.array([0, 1]))), 4)
+    0.3364
     """
 
     power: float

@@ -85,7 +85,12 @@ def warp(x: ArrayLike, b: ArrayLike, *, xp: Any = None) -> Warp:
     [3.26, 1.115, 2.532]
     """
     xp, x, b = checked_logits(x, b, xp)
-    shared, bx = of_slope(b, xp=xp), b * x
+    return warp_by(x, of_slope(b, xp=xp), xp=xp)
+
+
+def warp_by(x: Array, shared: OfSlope, *, xp: Any) -> Warp:
+    """`warp`, given what every logit shares."""
+    bx = shared.b * x
     return warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=xp), xp=xp)
 
 

@@ -35,6 +35,10 @@ class SlopeRate(keras.callbacks.Callback):
     monitor: what holds FNR/FPR in the logs. If it starts with "val_", an epoch without validation
         leaves the rate alone. If no epoch has it, a warning says so.
     minimum, maximum, growth, decay: the numbers of Eq. 10.
+
+    >>> SlopeRate(maximum=0.2).bounds["maximum"]
+    0.2
+    >>> model.fit(x, y, batch_size=len(x), callbacks=[SlopeRate()])  # doctest: +SKIP
     """
 
     def __init__(
@@ -97,6 +101,11 @@ class BestAfterBurnIn(keras.callbacks.Callback):
     monitor: what to judge by in the logs.
     burn_in: epochs at the start that cannot win.
     mode: "min", "max", or "auto", which knows the losses and this package's metrics.
+
+    >>> best = BestAfterBurnIn("val_soft_mcc", burn_in=100)
+    >>> best.mode, best.best_epoch
+    ('max', None)
+    >>> model.fit(x, y, validation_data=(x_val, y_val), callbacks=[best])  # doctest: +SKIP
     """
 
     def __init__(

@@ -35,6 +35,12 @@ def decide(
     seen: whether the model trained on these positives, which then count for less.
     prior: the positives' share where the model is used; None takes that of these rows.
     batch_size: rows that the model sees at once.
+
+    >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
+    >>> x = np.linspace(-3, 3, 200).reshape(-1, 1)
+    >>> cut = decide(model, x, x[:, 0] > 2.5, "g_mean")
+    >>> bool(cut.flags(x)[-1]), bool(cut.flags(x)[0])
+    (True, False)
     """
     scores = np.asarray(model.predict(x, batch_size=batch_size, verbose=0))
     if scores.size != len(scores):

@@ -19,7 +19,7 @@ from astralearn.core import (
 )
 from astralearn.core.curve import raw_limit, starting_slope
 from astralearn.core.inputs import Array
-from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp_at
+from astralearn.core.warp import OfSlope, of_slope, slope_derivative, warp_by
 from astralearn.keras.tensors import (
     Gradients,
     as_factors,
@@ -168,8 +168,7 @@ def _warp(x: Array, beta: Array) -> tuple[Array, Gradients]:
     ((values,), xp), ((raw,), numbers) = few([x]), few([beta])
     of_b = of_slope(slope_from_raw(raw, xp=numbers), xp=numbers)
     shared = OfSlope(*as_factors(of_b, values))
-    bx = shared.b * values
-    g, dx, lag = warp_at(bx, shared, *softplus_and_sigmoid(bx + shared.log_b, xp=xp), xp=xp)
+    g, dx, lag = warp_by(values, shared, xp=xp)
 
     def gradients(upstream: Array) -> tuple[Array, Array]:
         ((weights,), _) = few([upstream])

@@ -50,6 +50,10 @@ class SummedLoss(keras.losses.Loss):
         all outputs into one.
     name: in the logs.
     dtype: dtype or policy to compute in.
+
+    >>> loss = SummedLoss("gmn", per_output=True)
+    >>> round(float(loss([[0, 0], [1, 1]], [[-2.0, -1.0], [0.0, 1.0]])), 4)
+    0.3027
     """
 
     kind: str = ""
@@ -115,6 +119,9 @@ class RootGMNLoss(SummedLoss):
 
     A₁ and A₀ are each class's mean fourth root of the probability of being right. It is what
     `ASTraClassifier` trains on. Arguments as in `SummedLoss`.
+
+    >>> round(float(RootGMNLoss()([0, 1], [-2.0, 0.0])), 4)
+    0.3897
     """
 
     kind = "root_gmn"
@@ -122,7 +129,11 @@ class RootGMNLoss(SummedLoss):
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class F1Loss(SummedLoss):
-    """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLoss`."""
+    """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLoss`.
+
+    >>> round(float(F1Loss()([0, 1], [-2.0, 0.0])), 4)
+    0.3824
+    """
 
     kind = "f1"
 
@@ -132,6 +143,9 @@ class MCCLoss(SummedLoss):
     """One minus the soft Matthews correlation, in [0, 2].
 
     Arguments as in `SummedLoss`.
+
+    >>> round(float(MCCLoss()([0, 1], [-2.0, 0.0])), 4)
+    0.5882
     """
 
     kind = "mcc"
@@ -139,7 +153,11 @@ class MCCLoss(SummedLoss):
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class BalancedAccuracyLoss(SummedLoss):
-    """One minus the soft balanced accuracy, (FNR+FPR)/2. Arguments as in `SummedLoss`."""
+    """One minus the soft balanced accuracy, (FNR+FPR)/2. Arguments as in `SummedLoss`.
+
+    >>> round(float(BalancedAccuracyLoss()([0, 1], [-2.0, 0.0])), 4)
+    0.3096
+    """
 
     kind = "balanced_accuracy"
 

@@ -55,35 +55,65 @@ class SoftConfusionMetric(keras.metrics.Metric):
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SoftFNR(SoftConfusionMetric):
-    """False negative rate FN/(TP+FN), named "soft_fnr"."""
+    """False negative rate FN/(TP+FN), named "soft_fnr".
+
+    >>> metric = SoftFNR()
+    >>> metric.update_state([0, 1], [-2.0, 0.0])
+    >>> round(float(metric.result()), 4)
+    0.5
+    """
 
     reading, _direction = "fnr", "down"
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SoftFPR(SoftConfusionMetric):
-    """False positive rate FP/(TN+FP), named "soft_fpr"."""
+    """False positive rate FP/(TN+FP), named "soft_fpr".
+
+    >>> metric = SoftFPR()
+    >>> metric.update_state([0, 1], [-2.0, 0.0])
+    >>> round(float(metric.result()), 4)
+    0.1192
+    """
 
     reading, _direction = "fpr", "down"
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SoftGMean(SoftConfusionMetric):
-    """√(TPR·TNR), named "soft_g_mean"."""
+    """√(TPR·TNR), named "soft_g_mean".
+
+    >>> metric = SoftGMean()
+    >>> metric.update_state([0, 1], [-2.0, 0.0])
+    >>> round(float(metric.result()), 4)
+    0.6636
+    """
 
     reading, _direction = "g_mean", "up"
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class SoftMCC(SoftConfusionMetric):
-    """Matthews correlation, named "soft_mcc"."""
+    """Matthews correlation, named "soft_mcc".
+
+    >>> metric = SoftMCC()
+    >>> metric.update_state([0, 1], [-2.0, 0.0])
+    >>> round(float(metric.result()), 4)
+    0.4118
+    """
 
     reading, _direction = "mcc", "up"
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
 class ERatio(SoftConfusionMetric):
-    """FNR/FPR (Eq. 11), named "e_ratio", which the callback `SlopeRate` reads."""
+    """FNR/FPR (Eq. 11), named "e_ratio", which the callback `SlopeRate` reads.
+
+    >>> metric = ERatio()
+    >>> metric.update_state([0, 1], [-2.0, 0.0])
+    >>> round(float(metric.result()), 4)
+    4.1945
+    """
 
     reading, _direction = "e_ratio", "down"
 

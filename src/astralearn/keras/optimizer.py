@@ -33,6 +33,10 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
     slope_rate: where η_b starts; the property of that name reads and sets it, and it is saved.
     name: of this optimizer.
     loss_scale_factor: None takes that of `optimizer`.
+
+    >>> optimizer = SlopeRateOptimizer(keras.optimizers.Adam(1e-3), slope_rate=0.02)
+    >>> round(float(optimizer.learning_rate), 4), round(float(optimizer.slope_rate), 4)
+    (0.001, 0.02)
     """
 
     def __init__(

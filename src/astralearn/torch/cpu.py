@@ -11,12 +11,14 @@ of shards are. Without this file eager tensors would take the core's own functio
 from __future__ import annotations
 
 import math
+import sys
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
-from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, warp
-from astralearn.torch.namespaces import eager
+from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, warp_by
+from astralearn.torch.namespaces import eager, floats
 
 # Elements per block, a MB in float32: smaller blocks spend their time between the operations,
 # larger ones leave the cache.
@@ -29,7 +31,28 @@ FEWEST_IN_PLACE = 32_768
 def is_traced() -> bool:
     """Whether PyTorch is making a graph of what is called."""
     is_tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
-    return is_tracing or torch.compiler.is_compiling()
+    return is_tracing or torch.compiler.is_compiling() or _is_in_make_fx()
+
+
+def _is_in_make_fx() -> bool:
+    """Whether make_fx records operations: its tensors have no values."""
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    return proxies is not None and proxies.get_proxy_mode() is not None
+
+
+def has_values(x: Tensor) -> bool:
+    """Whether there are values to look at: not in graphs, nor in fake tensors."""
+    return x.device.type == "cpu" and type(x) in (Tensor, Parameter) and not is_traced()
+
+
+def shared_of(b: Tensor) -> OfSlope:
+    """`core.warp.of_slope`, as Python's floats where there is one slope.
+
+    An operation on a tensor of one number takes a microsecond, and these are a dozen.
+    """
+    if b.ndim == 0 and has_values(b):
+        return of_slope(b.item(), xp=floats)
+    return of_slope(b, xp=eager)
 
 
 def blocks(x: Tensor) -> tuple[Tensor, ...]:
@@ -42,12 +65,10 @@ def blocks(x: Tensor) -> tuple[Tensor, ...]:
     return torch.split(x, max(1, BLOCK * x.shape[0] // x.numel()))
 
 
-def eager_warp(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
-    """g, ∂g/∂x and the lag of `core.warp`."""
-    # Tensors of another class, fake ones say, may have no values to look at.
-    if x.device.type != "cpu" or x.numel() < FEWEST_IN_PLACE or type(x) is not Tensor:
-        return warp(x, b, xp=eager)
-    shared = of_slope(b, xp=eager)
+def eager_warp(x: Tensor, shared: OfSlope) -> tuple[Tensor, ...]:
+    """g, ∂g/∂x and the lag of `core.warp`, for `shared_of` a slope."""
+    if x.numel() < FEWEST_IN_PLACE or not has_values(x):
+        return warp_by(x, shared, xp=eager)
     results = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
     spare = [torch.empty_like(blocks(x)[0]) for _ in range(2)]
     for part, g, dx, lag in zip(*map(blocks, (x, *results)), strict=True):
@@ -87,7 +108,7 @@ def _warp_into(
     minus_s = softplus_t.mul_(-shared.inverse)
     minus_sigmoid = odds.div_(torch.sub(x.new_tensor(-1.0), odds, out=g))
     torch.expm1(minus_s, out=minus_y_hat)
-    torch.mul(minus_y_hat, -torch.exp(-shared.origin), out=g).log_().sub_(minus_s)
+    torch.mul(minus_y_hat, -1.0 / shared.odds, out=g).log_().sub_(minus_s)
     if is_far:
         torch.minimum(g, highest, out=g)
     minus_sigmoid.div_(minus_y_hat)

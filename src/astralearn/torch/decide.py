@@ -34,6 +34,12 @@ def decide(
         {"precision": 0.5}.
     seen: whether the model trained on these positives, which then count for less.
     prior: the positives' share where the model is used; None takes that of these rows.
+
+    >>> x = torch.linspace(-3, 3, 200).reshape(-1, 1)
+    >>> y = (x[:, 0] > 2.5).float()
+    >>> cut = decide(nn.Identity(), [(x, y)], "g_mean")
+    >>> bool(cut.flags(x)[-1]), bool(cut.flags(x)[0])
+    (True, False)
     """
     scores, labels = _judged(model, loader)
     return cut_scores(scores.cpu().numpy(), labels.cpu().numpy(), decision, seen=seen, prior=prior)

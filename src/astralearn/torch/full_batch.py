@@ -42,6 +42,13 @@ def full_batch_backward(
         micro-batches, each (inputs, target) or (inputs, target, sample_weight).
     forward: (model, batch) → (logits, target) or (logits, target, sample_weight), for batches of
         another kind.
+
+    >>> from astralearn.torch import GMNLoss
+    >>> model = nn.Linear(2, 1)
+    >>> x, y = torch.randn(8, 2), torch.tensor([[1.0]] + [[0.0]] * 7)
+    >>> loss = full_batch_backward(model, GMNLoss(), [(x[:4], y[:4]), (x[4:], y[4:])])
+    >>> torch.allclose(loss, GMNLoss()(model(x), y))
+    True
     """
     if not isinstance(loss, SummedLossModule):
         hint = ": use astralearn.torch.BCELoss()" if isinstance(loss, nn.BCEWithLogitsLoss) else ""

@@ -90,7 +90,7 @@ def _all_labels(y: Tensor) -> bool:
     if y.numel() == 0 or y.is_meta:
         return True
     extremes = (torch.aminmax(torch.addcmul(part, part, part, value=-1)) for part in blocks(y))
-    return all((low.abs() + high.abs()).item() == 0 for low, high in extremes)
+    return all(low.item() == high.item() == 0 for low, high in extremes)
 
 
 def _all_weights(weight: Tensor | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -14,13 +15,14 @@ from astralearn.core import (
     rebalanced_logit_db,
     rebalanced_logit_dx,
     slope_from_raw,
+    slope_from_raw_dbeta,
     threshold,
 )
 from astralearn.core.curve import raw_limit, starting_slope
-from astralearn.core.warp import of_slope, slope_derivative
-from astralearn.torch.cpu import blocks, eager_warp
+from astralearn.core.warp import OfSlope, slope_derivative
+from astralearn.torch.cpu import blocks, eager_warp, has_values, shared_of
 from astralearn.torch.inductor import compiled_warp
-from astralearn.torch.namespaces import current, eager
+from astralearn.torch.namespaces import current, eager, floats
 
 
 class ASTra(nn.Module):
@@ -97,12 +99,7 @@ class ASTra(nn.Module):
     @property
     def slope(self) -> Tensor:
         """b ≥ 1, of shape (num_outputs,) (Eq. 7)."""
-        raw = at_least_float32(self.raw_slope)
-        if self.slope_max is not None:
-            # The limit is no clamp, whose gradient is 0 beyond it: the slope could not come back.
-            raw = raw - torch.relu(raw.detach() - self.raw_max)
-        b: Tensor = slope_from_raw(raw, xp=eager)
-        return b
+        return self._slope().reshape(-1)
 
     @property
     def threshold(self) -> Tensor:
@@ -115,19 +112,55 @@ class ASTra(nn.Module):
         said = f"num_outputs={self.num_outputs}, tau_init={self.tau_init}, learnable={learnable}"
         return said if self.slope_max is None else f"{said}, slope_max={self.slope_max:g}"
 
+    def _slope(self) -> Tensor:
+        """b, of shape () where there is one."""
+        raw = at_least_float32(self.raw_slope)
+        b: Tensor
+        if self.num_outputs > 1:
+            b = slope_from_raw(_limited(raw, self.raw_max), xp=eager)
+        elif has_values(raw):
+            b = _OneSlope.apply(raw, self.raw_max)  # type: ignore[no-untyped-call]
+        else:
+            b = slope_from_raw(_limited(raw.reshape(()), self.raw_max), xp=eager)
+        return b
+
     def _aligned(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits in float32 or wider, and slopes that broadcast against them."""
         if not x.is_floating_point():
             raise TypeError(f"ASTra takes logits in floating point; found {x.dtype}")
-        x, b, outputs = at_least_float32(x), self.slope, self.num_outputs
+        x, b, outputs = at_least_float32(x), self._slope(), self.num_outputs
         if outputs == 1:
-            return x, b.reshape(()).to(x.dtype)
+            return x, b if b.dtype == x.dtype else b.to(x.dtype)
         if x.ndim < 2 or x.shape[1] != outputs:
             raise ValueError(
                 f"ASTra(num_outputs={outputs}) takes logits of shape (N, {outputs}) or "
                 f"(N, {outputs}, …); found {tuple(x.shape)}"
             )
         return x, b.reshape(-1, *[1] * (x.ndim - 2)).to(x.dtype)
+
+
+def _limited(raw: Tensor, raw_max: float) -> Tensor:
+    """min(β, limit), with gradient 1 beyond the limit too: the slope can come back."""
+    return raw if math.isinf(raw_max) else raw - torch.relu(raw.detach() - raw_max)
+
+
+class _OneSlope(torch.autograd.Function):
+    """The slope of `_limited` β, by Python's floats: on tensors it would cost most."""
+
+    @staticmethod
+    def forward(ctx: Any, raw: Tensor, raw_max: float) -> Tensor:
+        ctx.save_for_backward(raw)
+        ctx.raw_max, ctx.beta = raw_max, min(raw.item(), raw_max)
+        return raw.new_full((), slope_from_raw(ctx.beta, xp=floats))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        if torch.is_grad_enabled():
+            # create_graph=True asks for what can be differentiated once more.
+            beta = _limited(ctx.saved_tensors[0], ctx.raw_max)
+            return gradients[0] * slope_from_raw_dbeta(beta, xp=eager), None
+        in_beta = gradients[0] * slope_from_raw_dbeta(ctx.beta, xp=floats)
+        return in_beta.reshape(1), None
 
 
 class _Warp(torch.autograd.Function):
@@ -139,7 +172,8 @@ class _Warp(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, b: Tensor) -> Tensor:
         ctx.is_compiled = torch.compiler.is_compiling()
-        g, dx, rest = (compiled_warp if ctx.is_compiled else eager_warp)(x, b)
+        ctx.shared = None if ctx.is_compiled else shared_of(b)
+        g, dx, rest = compiled_warp(x, b) if ctx.is_compiled else eager_warp(x, ctx.shared)
         ctx.save_for_backward(x, b, dx, rest)
         return g
 
@@ -157,19 +191,23 @@ class _Warp(torch.autograd.Function):
         # Not whether this pass is compiled: the forward pass may have been alone in that.
         if ctx.is_compiled:
             return in_x, (weight * rest).sum_to_size(b.shape)
-        return in_x, _in_b(b, in_x, x, weight, rest)
+        return in_x, _in_b(b.shape, ctx.shared, in_x, x, weight, rest)
 
 
-def _in_b(b: Tensor, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor) -> Tensor:
+def _in_b(
+    shape: torch.Size, shared: OfSlope, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor
+) -> Tensor:
     """Σ weight · ∂g/∂b, of the shape of b."""
-    if b.ndim == 0:
+    if shape:
+        sums = [part.sum_to_size(shape) for part in (in_x * x, in_x, weight * lag, weight)]
+    else:
         # Inner products need no array of products.
         in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
         sums = [torch.dot(in_x, x), in_x.sum(), torch.dot(weight, lag), weight.sum()]
-    else:
-        sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, weight * lag, weight)]
-    derivative: Tensor = slope_derivative(of_slope(b, xp=eager), *sums)
-    return derivative
+    if isinstance(shared.b, Tensor):
+        derivative: Tensor = slope_derivative(shared, *sums)
+        return derivative
+    return x.new_full((), slope_derivative(shared, *(each.item() for each in sums)))
 
 
 def _is_exported() -> bool:

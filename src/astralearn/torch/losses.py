@@ -46,6 +46,12 @@ class SummedLossModule(nn.Module):
         Then J is that of all of them and its gradient flows through the current batch alone:
         an approximation, for batches too small to hold both classes. A class keeps its last rate
         however long it is absent.
+
+    >>> loss = SummedLossModule("gmn", per_output=True, reduction="none")
+    >>> logits = torch.tensor([[-2.0, -1.0], [0.0, 1.0]])
+    >>> target = torch.tensor([[0, 0], [1, 1]])
+    >>> [round(value, 4) for value in loss(logits, target).tolist()]
+    [0.3364, 0.2689]
     """
 
     name: str = ""
@@ -215,6 +221,12 @@ class BCELoss(SummedLossModule):
     """Binary cross-entropy on logits, the weighted mean.
 
     BCEWithLogitsLoss with everything that `SummedLossModule` adds.
+
+    >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
+    >>> round(float(BCELoss()(logits, target)), 4)
+    0.41
+    >>> round(float(nn.BCEWithLogitsLoss()(logits, target.float())), 4)
+    0.41
     """
 
     name = "bce"
@@ -238,13 +250,22 @@ class RootGMNLoss(SummedLossModule):
 
     A₁ and A₀ are each class's mean fourth root of the probability of being right. It is what
     `ASTraClassifier` trains on. Arguments as in `SummedLossModule`.
+
+    >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
+    >>> round(float(RootGMNLoss()(logits, target)), 4)
+    0.3897
     """
 
     name = "root_gmn"
 
 
 class F1Loss(SummedLossModule):
-    """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLossModule`."""
+    """One minus the soft F1, (FP+FN)/(2TP+FP+FN). Arguments as in `SummedLossModule`.
+
+    >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
+    >>> round(float(F1Loss()(logits, target)), 4)
+    0.3824
+    """
 
     name = "f1"
 
@@ -253,6 +274,10 @@ class MCCLoss(SummedLossModule):
     """One minus the soft Matthews correlation, in [0, 2].
 
     Arguments as in `SummedLossModule`.
+
+    >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
+    >>> round(float(MCCLoss()(logits, target)), 4)
+    0.5882
     """
 
     name = "mcc"
@@ -262,6 +287,10 @@ class BalancedAccuracyLoss(SummedLossModule):
     """One minus the soft balanced accuracy, (FNR+FPR)/2.
 
     Arguments as in `SummedLossModule`.
+
+    >>> logits, target = torch.tensor([-2.0, 0.0]), torch.tensor([0, 1])
+    >>> round(float(BalancedAccuracyLoss()(logits, target)), 4)
+    0.3096
     """
 
     name = "balanced_accuracy"

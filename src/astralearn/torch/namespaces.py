@@ -6,6 +6,7 @@ exp(v) − 1 and log(1 + u), which lose all digits near 0. Graphs get both from 
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,6 +46,15 @@ portable = SimpleNamespace(
 )
 portable.expm1 = lambda v: elementary.expm1(v, torch)
 portable.log1p = lambda u: elementary.log1p(u, torch)
+
+# Of Python's floats, for what a batch has one of.
+floats = SimpleNamespace(
+    exp=math.exp,
+    expm1=math.expm1,
+    log=math.log,
+    log1p=math.log1p,
+    where=lambda condition, yes, no: yes if condition else no,
+)
 
 
 def current() -> Any:

@@ -56,7 +56,7 @@ class RareHead(nn.Module):
             )
         self.astra = ASTra(slope_max=slope_for_ratio(negatives / positives))
         self.process_group = process_group
-        # In the order Σz, Σz over positives, and the numbers of examples and of positives. This is
+        # In the order Σz, Σz over positives, and the numbers of negatives and of positives. This is
         # no buffer, because DDP would send rank 0's to everyone.
         self.counts = torch.zeros(4, dtype=torch.float64)
 
@@ -76,11 +76,12 @@ class RareHead(nn.Module):
         """
         check_kinds(g, target, None)
         g, y, weight = known_labels(g, target, None, None)
+        # Missing labels are 0, so y needs no weight.
         positives = y.sum()
-        total = torch.full_like(positives, g.numel()) if weight is None else weight.sum()
+        negatives = (g.numel() if weight is None else weight.sum()) - positives
+        counts = torch.stack((negatives, positives))
         if self.training:
-            self._count(g.detach(), y, weight, torch.stack([total, positives]))
-        counts = torch.stack([total - positives, positives])
+            self._count(g.detach(), y, weight, counts)
         scale = 0.5
         if self.process_group is not None and self.process_group is not False:
             dist.all_reduce(counts, group=group_of(self.process_group))
@@ -98,9 +99,9 @@ class RareHead(nn.Module):
         counts = self.counts.clone()
         if self.process_group is not None and self.process_group is not False:
             dist.all_reduce(counts, group=group_of(self.process_group))
-        flagged, tp, total, positives = counts.unbind(0)
+        flagged, tp, negatives, positives = counts.unbind(0)
         fp, fn = flagged - tp, positives - tp
-        found = SoftConfusion(tn=total - positives - fp, fp=fp, fn=fn, tp=tp)
+        found = SoftConfusion(tn=negatives - fp, fp=fp, fn=fn, tp=tp)
         self.counts.zero_()
         read = {name: float(getattr(found, name)) for name in READINGS}
         return {**read, "threshold": self.astra.threshold.item()}
@@ -113,8 +114,8 @@ class RareHead(nn.Module):
         return readings
 
     @torch.no_grad()
-    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, sizes: Tensor) -> None:
+    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, counts: Tensor) -> None:
         z = torch.sigmoid(g) if weight is None else torch.sigmoid(g) * weight
         if self.counts.device != g.device:
             self.counts = self.counts.to(g.device)
-        self.counts += torch.cat([torch.stack([z.sum(), (z * y).sum()]), sizes])
+        self.counts += torch.cat((torch.stack((z.sum(), (z * y).sum())), counts))

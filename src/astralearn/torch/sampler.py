@@ -30,6 +30,11 @@ class StratifiedBatchSampler(Sampler[list[int]]):
     drop_last: whether a last incomplete batch is left out.
     num_replicas, rank: None takes torch.distributed's, if it is initialised once batches are drawn.
     seed: of the order; the same on all ranks.
+
+    >>> labels = [1, 1] + [0] * 8
+    >>> sampler = StratifiedBatchSampler(labels, batch_size=5)
+    >>> [sum(labels[row] for row in batch) for batch in sampler]
+    [1, 1]
     """
 
     def __init__(

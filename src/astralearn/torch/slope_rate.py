@@ -73,6 +73,13 @@ class SlopeRate:
 
     optimizer: built on `parameter_groups`.
     minimum, maximum, growth, decay: the numbers of Eq. 10.
+
+    >>> from torch.optim import Adam
+    >>> model = nn.Sequential(nn.Linear(3, 1), ASTra())
+    >>> schedule = SlopeRate(Adam(parameter_groups(model, lr=1e-3)))
+    >>> schedule.step(e_ratio=2.0)
+    >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+    [0.011]
     """
 
     def __init__(
