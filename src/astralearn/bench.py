@@ -36,6 +36,15 @@ class Bench:
     notes: problems and methods that were left out, and why.
     path: of the benchmark's file.
     command: which makes the page again.
+
+    >>> import tempfile
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from astralearn.datasets import load
+    >>> tree = Method("tree", DecisionTreeClassifier())
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     found = bench([load("digits")], methods=[tree], ks=[2], draws=1, out=out, n_jobs=1)
+    >>> found.table.columns[:2], found.command
+    (('method', 'rank'), 'astralearn bench --problems digits --methods tree --k 2 --draws 1')
     """
 
     records: list[DrawRecord]
@@ -122,6 +131,15 @@ def bench(
     out: a folder for the leaderboard and the benchmark's file.
     n_jobs: processes at once, -1 for one per core.
     progress: called at the start and whenever a unit of work ends.
+
+    >>> import tempfile
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from astralearn.datasets import load
+    >>> tree = Method("tree", DecisionTreeClassifier())
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     found = bench([load("digits")], methods=[tree], ks=[2], draws=1, out=out, n_jobs=1)
+    >>> [(record.k, record.draw) for record in found.records]
+    [(2, 0)]
     """
     planned = plan_bench(
         problems,

@@ -42,7 +42,8 @@ from astralearn.study import (
     run,
 )
 from astralearn.study.answer import Answer, answer
-from astralearn.study.store import delete, differing
+from astralearn.study.method import differing
+from astralearn.study.store import delete
 from astralearn.tabular.described import described_columns
 
 STUDY_FILE = "study.sqlite"
@@ -59,6 +60,10 @@ class Comparison:
     answer: which method for the decision, how sure, and what the next one costs.
     advice: the rung of the paper's ladder to take, and why; None where none was run.
     notes: what was done to the data, and which methods could not be run.
+
+    >>> found = compare("digits", methods=["logistic"], folds=2, repetitions=1, n_jobs=1)
+    >>> found.problem.positives, found.table.columns[0]
+    (5, 'method')
     """
 
     planned: PlannedComparison
@@ -202,6 +207,10 @@ def compare(
     n_jobs: processes at once, -1 for one per core.
     progress: called at the start and whenever a fold ends.
     asked: further arguments of `plan_comparison`.
+
+    >>> found = compare("digits", methods=["logistic"], folds=2, repetitions=1, n_jobs=1)
+    >>> found.answer.judged[0].method, len(found.records)
+    ('logistic', 2)
     """
     planned = plan_comparison(data, **asked)
     found = planned.run(n_jobs=n_jobs, progress=progress)
@@ -318,10 +327,7 @@ def problem_of(
 
 
 def _name(path: Path) -> str:
-    """The file's name up to its ending, as text on one line.
-
-    SQLite and terminals take no bytes of another encoding.
-    """
+    """The file's name up to its ending, as text that SQLite and terminals take."""
     stem = path.name.lstrip(".").split(".")[0]
     return one_line(os.fsencode(stem).decode("utf-8", "replace")) or path.name
 

@@ -41,6 +41,9 @@ class Reproduction:
     sentences: what the paper says of rivals, and a rung for each problem.
     study: the study's file.
     figure_4: the problem whose e-ratio is drawn.
+
+    >>> found = reproduce(["skin-588"], quick=True)  # doctest: +SKIP
+    >>> found.table.title  # doctest: +SKIP
     """
 
     problems: list[Problem]
@@ -147,6 +150,9 @@ def reproduce(
     out: the folder, by default one in the current folder named after the protocol.
     n_jobs: processes at once, -1 for one per core.
     progress: called at the start and whenever a unit of work ends.
+
+    >>> found = reproduce(quick=True)  # doctest: +SKIP
+    >>> print(*found.verdict, sep="; ")  # doctest: +SKIP
     """
     planned = plan_reproduction(problems, quick=quick, starts=starts, seed=seed, out=out)
     found = planned.run(n_jobs=n_jobs, progress=progress)

@@ -27,7 +27,6 @@ from astralearn.study import (
     versions,
 )
 from astralearn.study.record import Outcome, Record
-from astralearn.study.run import fingerprint
 from astralearn.study.store import Store
 from classifiers import Nearest, Raising, Stacked
 
@@ -276,17 +275,6 @@ def test_impossible_plans_are_refused_before_anything_runs(tmp_path, options, er
     with pytest.raises(error, match=message):
         run(plan(**options), tmp_path / "s.sqlite")
     assert not (tmp_path / "s.sqlite").exists()
-
-
-def test_fingerprints_tell_data_apart():
-    base = problem()
-    others = [
-        Problem("p", base.X[:, :1], base.y),
-        Problem("p", base.X, 1 - base.y),
-        problem(redraw=Redraw(5)),
-    ]
-    assert len({fingerprint(p) for p in [base, *others]}) == 4
-    assert fingerprint(base) == fingerprint(problem("other name"))
 
 
 def test_a_budget_keeps_what_is_done_and_every_method_has_its_first_repetition_first(tmp_path):

@@ -69,7 +69,14 @@ def versions_of(sessions: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, 
 
 
 def write_tables(out: Path, tables: Mapping[str, Table]) -> list[Path]:
-    """Each as NAME.md, NAME.csv and NAME.tex."""
+    """Each as NAME.md, NAME.csv and NAME.tex.
+
+    >>> import tempfile
+    >>> table = Table("Found", ["method", "G-Mean"], [["GMN", "0.86"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_tables(Path(folder), {"found": table})]
+    ['found.md', 'found.csv', 'found.tex']
+    """
     return [
         write_whole(out / f"{name}{ending}", render(table))
         for name, table in tables.items()
@@ -85,7 +92,15 @@ def write_report(
     versions: Mapping[str, str],
     about: Sequence[str] = (),
 ) -> Path:
-    """One Markdown page with the tables, the advice, the data and the versions."""
+    """One Markdown page with the tables, the advice, the data and the versions.
+
+    >>> import tempfile
+    >>> table = Table("Found", ["method", "G-Mean"], [["GMN", "0.86"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(Path(folder), "Cards", [table], ["Use GMN."], {"numpy": "2.0"})
+    ...     print(path.read_text().splitlines()[0])
+    # Cards
+    """
     parts = [f"# {markdown(title)}\n", *(to_markdown(table) for table in tables)]
     if sentences:
         listed = "\n".join(f"- {markdown(sentence)}" for sentence in sentences)
@@ -102,6 +117,12 @@ def write_records(out: Path, records: Sequence[Record], kind: type[Record] = Rec
     """Every record as a line of records.csv, with its G-Mean and MCC.
 
     kind: of the records.
+
+    >>> import tempfile
+    >>> record = Record("cards", "GMN", 0, 0, 80, 15, 3, 0, 2, None, 0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_records(Path(folder), [record]).read_text().splitlines()[1])
+    cards,GMN,0,0,80,15,3,0,2,,0.1,,,0.9128709291752769,0.5773502691896258
     """
     names = [*(field.name for field in fields(kind)), "g_mean", "mcc"]
     text = io.StringIO()
@@ -128,6 +149,13 @@ def write_figures(
 
     kind: of the study's records.
     fixed: whether to write Figures 1–3, which are the paper's.
+
+    >>> import tempfile
+    >>> from astralearn.study.store import Store
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "s.sqlite")) as store:
+    ...     found = write_figures(Path(folder), store.path, "cards", LADDER, fixed=False)
+    >>> found
+    []
     """
     from astralearn.report import figures
 

@@ -51,6 +51,9 @@ def one_line(text: str) -> str:
     """Text on one line, whatever a name or label holds.
 
     Line breaks become blanks; other control characters are shown as the sign for them.
+
+    >>> one_line("two" + chr(10) + "lines" + chr(7))
+    'two lines�'
     """
     return "".join(
         "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) in ("Cc", "Cs") else letter

@@ -19,7 +19,11 @@ BOLD, ASTERISK = "Bold:", "*:"
 
 
 class Cell(NamedTuple):
-    """Text, and whether it is a winner."""
+    """Text, and whether it is a winner.
+
+    >>> Cell("0.86", bold=True).text
+    '0.86'
+    """
 
     text: str
     bold: bool = False
@@ -33,6 +37,11 @@ class Table:
     left: how many columns hold words; the others hold numbers.
     sections: whether the first column names a group of rows. On a terminal, where width is dear,
         it becomes a line above its group.
+
+    >>> rows = [["BCE", "0.31"], ["GMN", Cell("0.86", bold=True)]]
+    >>> table = Table("Found", ["method", "G-Mean"], rows)
+    >>> table.cells()[0]
+    [Cell(text='BCE', bold=False), Cell(text='0.31', bold=False)]
     """
 
     title: str
@@ -55,6 +64,11 @@ def to_rich(table: Table, *, has_bold: bool = True, width: int | None = None) ->
     has_bold: whether winners are bold; otherwise they have an asterisk.
     width: of the terminal. Columns that it has no room for are left out from the right, and named
         in a note.
+
+    >>> rows = [["BCE", "0.31"], ["GMN", Cell("0.86", bold=True)]]
+    >>> table = Table("Found", ["method", "G-Mean"], rows)
+    >>> to_rich(table).row_count
+    2
     """
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -107,7 +121,18 @@ def _room(columns: Sequence[str], rows: Sequence[Sequence[Text]], start: int, wi
 
 
 def to_markdown(table: Table) -> str:
-    """A GitHub table under a heading; winners in bold."""
+    """A GitHub table under a heading; winners in bold.
+
+    >>> rows = [["BCE", "0.31"], ["GMN", Cell("0.86", bold=True)]]
+    >>> table = Table("Found", ["method", "G-Mean"], rows)
+    >>> print(to_markdown(table).strip())
+    ## Found
+    <BLANKLINE>
+    | method | G-Mean |
+    | --- | ---: |
+    | BCE | 0.31 |
+    | GMN | **0.86** |
+    """
     marks = ["---" if place < table.left else "---:" for place in range(len(table.columns))]
     rows = [[_emphasised(markdown(cell.text), cell.bold) for cell in row] for row in table.cells()]
     lines = [f"| {' | '.join(row)} |" for row in ([*map(markdown, table.columns)], marks, *rows)]
@@ -120,7 +145,15 @@ def _emphasised(text: str, bold: bool) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Plain values, one header line; winners marked by an asterisk."""
+    """Plain values, one header line; winners marked by an asterisk.
+
+    >>> rows = [["BCE", "0.31"], ["GMN", Cell("0.86", bold=True)]]
+    >>> table = Table("Found", ["method", "G-Mean"], rows)
+    >>> print(to_csv(table).strip())
+    method,G-Mean
+    BCE,0.31
+    GMN,0.86*
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([spreadsheet(name) for name in table.columns])
@@ -130,7 +163,13 @@ def to_csv(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A table with booktabs rules, ready to be \\input; winners in bold."""
+    """A table with booktabs rules, ready to be \\input; winners in bold.
+
+    >>> rows = [["BCE", "0.31"], ["GMN", Cell("0.86", bold=True)]]
+    >>> table = Table("Found", ["method", "G-Mean"], rows)
+    >>> to_latex(table).splitlines()[2]
+    '\\\\caption{Found}'
+    """
     alignment = "".join("l" if place < table.left else "r" for place in range(len(table.columns)))
     rows = [
         [rf"\textbf{{{latex(c.text)}}}" if c.bold and c.text else latex(c.text) for c in row]

@@ -5,6 +5,7 @@ keeps every record in one SQLite file and continues where an earlier run stopped
 """
 
 from astralearn.study.errors import InUseError, MismatchError, StudyError
+from astralearn.study.identity import versions
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
@@ -15,7 +16,6 @@ from astralearn.study.run import (
     every_problem,
     kept,
     run,
-    versions,
 )
 from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings

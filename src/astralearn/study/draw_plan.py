@@ -11,8 +11,9 @@ from astralearn.datasets.rarebench import PROBLEMS
 from astralearn.study.draw_record import DrawRecord
 from astralearn.study.draw_unit import BestUnit, DrawUnit
 from astralearn.study.draws import Drawing, check_k, make_draws
+from astralearn.study.identity import identities
 from astralearn.study.method import Method
-from astralearn.study.run import check_names, identities
+from astralearn.study.run import check_names
 
 
 @dataclass(frozen=True)

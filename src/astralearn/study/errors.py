@@ -23,15 +23,32 @@ OF_THE_PLACE = {
 
 
 class StudyError(ValueError):
-    """The study's file cannot be used; the message says why and what to do."""
+    """The study's file cannot be used; the message says why and what to do.
+
+    >>> from pathlib import Path
+    >>> from astralearn.study import read_records
+    >>> try:
+    ...     read_records(Path("absent.sqlite"))
+    ... except StudyError as error:
+    ...     print(error)
+    no study file: absent.sqlite
+    """
 
 
 class InUseError(StudyError):
-    """Another run is writing this file."""
+    """Another run is writing this file.
+
+    >>> issubclass(InUseError, StudyError)
+    True
+    """
 
 
 class MismatchError(StudyError):
-    """The file holds a study with other settings."""
+    """The file holds a study with other settings.
+
+    >>> issubclass(MismatchError, StudyError)
+    True
+    """
 
 
 def damaged(path: Path, error: object) -> StudyError:

@@ -11,6 +11,9 @@ NOT_IDENTITY = {"n_jobs", "verbose", "random_state", "thread_count"}
 # Lists of estimators whose parameters are listed one by one anyway.
 CONTAINERS = {"steps", "transformers", "transformer_list", "estimators"}
 
+# Where a description of a method falls apart: Class(name=value, name=value) with validation.
+BETWEEN_PARAMETERS = re.compile(r"[(,] ?(?=\w+=)|\)(?=$| with)")
+
 
 @dataclass(frozen=True)
 class Method:
@@ -24,6 +27,10 @@ class Method:
         takes (train, validation, test) triples.
     seconds: about what a fold of 50,000 rows and ten columns takes on one core. Faster methods run
         first, and the time left is told by it.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> Method("logistic", LogisticRegression(C=0.5)).stacks
+    False
     """
 
     name: str
@@ -69,6 +76,16 @@ def seeded(estimator: Any, seed: int) -> Any:
     copy = clone(estimator)
     names = [name for name in copy.get_params(deep=True) if name.rsplit("__")[-1] == "random_state"]
     return copy.set_params(**dict.fromkeys(names, seed)) if names else copy
+
+
+def differing(setting: str, other: str) -> str:
+    """The parameters of a setting that the other does not have.
+
+    All of it, where it is no list of parameters.
+    """
+    others = BETWEEN_PARAMETERS.split(other)
+    own = [part for part in BETWEEN_PARAMETERS.split(setting) if part not in others]
+    return ", ".join(own).strip() or "without it"
 
 
 def _shown(value: Any) -> str:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from astralearn.core import SoftConfusion
 from astralearn.datasets.problem import Problem
+from astralearn.study.identity import identities
 from astralearn.study.method import Method
 from astralearn.study.record import Key, Outcome, Record, StartRecord
-from astralearn.study.run import check_names, identities
+from astralearn.study.run import check_names
 from astralearn.study.splits import Split, make_splits, seed_of
 from astralearn.study.store import read_kind
 from astralearn.study.unit import Unit, run_unit

@@ -17,7 +17,11 @@ RecordsByMethod = Mapping[str, Sequence[Record]]
 
 
 class Recommendation(NamedTuple):
-    """The rung to take, and why: sentences for a person."""
+    """The rung to take, and why: sentences for a person.
+
+    >>> print(Recommendation("GMN", ("Use GMN.", "BCE found none of the positives.")))
+    Use GMN. BCE found none of the positives.
+    """
 
     method: str
     sentences: tuple[str, ...]
@@ -40,6 +44,17 @@ def recommend(
         they beat the rung.
     ladder: names from the least to the most intervention.
     many: whether p-values are corrected by Holm.
+
+    >>> made = {"BCE": [(0, 2), (1, 1)], "GMN": [(2, 0), (2, 0)]}
+    >>> methods = {
+    ...     name: [
+    ...         Record("cards", name, 0, fold, 80, 15, 3, fn, tp, None, 0.1)
+    ...         for fold, (tp, fn) in enumerate(folds)
+    ...     ]
+    ...     for name, folds in made.items()
+    ... }
+    >>> recommend(methods).method
+    'BCE'
     """
     rungs = {name: methods[name] for name in ladder if name in methods}
     if not rungs:
@@ -64,7 +79,12 @@ def recommend(
 
 
 def what_n_is(methods: RecordsByMethod) -> str:
-    """How many folds and positives stand behind the numbers."""
+    """How many folds and positives stand behind the numbers.
+
+    >>> records = [Record("cards", "BCE", 0, fold, 80, 15, 3, 0, 2, None, 0.1) for fold in range(5)]
+    >>> what_n_is({"BCE": records}).partition(",")[0]
+    'n = 5 test folds per method (1 × 5)'
+    """
     records = next(iter(methods.values()))
     repetitions = len({record.repetition for record in records})
     tested = sum(record.tp + record.fn for record in records)

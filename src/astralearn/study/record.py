@@ -55,6 +55,11 @@ class Record(Kept):
         as a false alarm.
     ranks: of each tested positive "row:above+", or "row:above-" where it was missed: the number of
         its row in the table, and how many tested negatives score higher, of equals half.
+
+    >>> record = Record("cards", "tree", 0, 0, 80, tn=15, fp=3, fn=0, tp=2, average_precision=0.5,
+    ...                 fit_seconds=0.1)
+    >>> record.tested, round(record.g_mean, 3)
+    (20, 0.913)
     """
 
     KEY: ClassVar[tuple[str, ...]] = ("problem", "method", "repetition", "fold")

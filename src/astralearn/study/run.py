@@ -5,10 +5,7 @@ This process alone writes; the workers hand their records back.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
 import os
-import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,21 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
 from astralearn.datasets.problem import Problem
 from astralearn.study.child import stop_children
 from astralearn.study.ending import ended_after, watch
+from astralearn.study.identity import identities, versions
 from astralearn.study.method import Method
 from astralearn.study.record import Kept, Key, Outcome, Record
 from astralearn.study.splits import make_splits
-from astralearn.study.store import METHOD_PREFIX, PROBLEM_PREFIX, Store, read_kind, read_records
+from astralearn.study.store import Store, read_kind, read_records
 from astralearn.study.unit import Unit, units
-
-PACKAGES = (
-    "astralearn", "numpy", "scipy", "scikit-learn", "pandas", "jax", "optax", "torch",
-    "imbalanced-learn", "lightgbm", "xgboost", "catboost", "joblib",
-)  # fmt: skip
 
 # Values of the table for which methods say how long they take.
 TYPICAL_VALUES = 500_000
@@ -83,6 +74,12 @@ class Plan:
     stack: how many folds a method with `fit_many` trains in one call.
     by_repetition: run a repetition of all methods before the next one, so that a run that ends
         early has every method.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from astralearn.datasets import load
+    >>> plan = Plan([load("digits")], [Method("bayes", GaussianNB())], repetitions=1)
+    >>> len(plan.units()[0].record_keys())
+    1
     """
 
     problems: Sequence[Problem]
@@ -142,12 +139,6 @@ def check_names(problems: Sequence[Problem], methods: Sequence[Method]) -> None:
             raise ValueError(f"a plan needs at least one {kind}, and no name twice; found {names}")
 
 
-def identities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, str]:
-    """What problems and methods are, as settings of a file."""
-    of_problems = {f"{PROBLEM_PREFIX}{p.name}": fingerprint(p) for p in problems}
-    return of_problems | {f"{METHOD_PREFIX}{m.name}": m.described() for m in methods}
-
-
 class RunProgress(NamedTuple):
     """How far a run is.
 
@@ -155,6 +146,10 @@ class RunProgress(NamedTuple):
     problem, method: what is being worked on; "" when nothing is left.
     seconds_left: about how long the rest takes.
     records: those that came with this call.
+
+    >>> progress = RunProgress(done=5, total=25, problem="cards", method="GMN", seconds_left=40.0)
+    >>> f"{progress.done} of {progress.total}, {progress.seconds_left:.0f} s left"
+    '5 of 25, 40 s left'
     """
 
     done: int
@@ -186,6 +181,15 @@ def run(
     progress: called at the start and whenever a unit ends.
     wait_seconds: how long to wait for another run on the same file before InUseError.
     budget: seconds after which the run ends with what is done, and returns that; None for none.
+
+    >>> import tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from astralearn.datasets import load
+    >>> plan = Plan([load("digits")], [Method("bayes", GaussianNB())], repetitions=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     records = run(plan, Path(folder, "s.sqlite"))
+    >>> [(record.fold, record.tp + record.fn) for record in records][:2]
+    [(0, 1), (1, 1)]
     """
     from joblib import Parallel, delayed, effective_n_jobs
 
@@ -230,7 +234,16 @@ def run(
 
 
 def kept(plan: RunnablePlan[Any], path: Path) -> tuple[int, int]:
-    """How many of the plan's records need not be made again, and how many there are."""
+    """How many of the plan's records need not be made again, and how many there are.
+
+    >>> import tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from astralearn.datasets import load
+    >>> plan = Plan([load("digits")], [Method("bayes", GaussianNB())], repetitions=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept(plan, Path(folder, "s.sqlite"))
+    (0, 5)
+    """
     keys = {key for unit in plan.units() for key in unit.record_keys()}
     stored = read_kind(path, plan.kind) if os.path.isfile(path) else []
     return len(keys & {record.key for record in stored if record.is_final}), len(keys)
@@ -240,6 +253,15 @@ def every_method(plan: Plan, path: Path) -> list[Record]:
     """What the file holds on the plan's problems, also of methods of earlier plans.
 
     A repetition of a method counts where it has all folds.
+
+    >>> import tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from astralearn.datasets import load
+    >>> plan = Plan([load("digits")], [Method("bayes", GaussianNB())], repetitions=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run(plan, Path(folder, "s.sqlite"))
+    ...     len(every_method(plan, Path(folder, "s.sqlite")))
+    5
     """
     problems = {problem.name for problem in plan.problems}
     stored = [record for record in read_records(path) if record.problem in problems]
@@ -256,6 +278,15 @@ def every_problem(plan: Plan, path: Path) -> list[Record]:
     """What the file holds of the plan's methods, also on problems of earlier plans.
 
     A problem counts where all of the methods have all folds.
+
+    >>> import tempfile
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from astralearn.datasets import load
+    >>> plan = Plan([load("digits")], [Method("bayes", GaussianNB())], repetitions=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run(plan, Path(folder, "s.sqlite"))
+    ...     len(every_problem(plan, Path(folder, "s.sqlite")))
+    5
     """
     methods = {method.name for method in plan.methods}
     stored = [record for record in _complete(plan, path) if record.method in methods]
@@ -271,37 +302,6 @@ def _complete(plan: Plan, path: Path) -> list[Record]:
     folds = Counter((record.problem, record.method) for record in stored)
     whole = plan.folds * plan.repetitions
     return [record for record in stored if folds[record.problem, record.method] == whole]
-
-
-def fingerprint(problem: Problem) -> str:
-    """Short text that differs where data or draws differ."""
-    digest = hashlib.sha256()
-    if hasattr(problem.X, "columns"):
-        from pandas.util import hash_pandas_object
-
-        digest.update(repr(list(problem.X.columns)).encode())
-        digest.update(hash_pandas_object(problem.X.astype(str), index=False).to_numpy().tobytes())
-    else:
-        digest.update(np.ascontiguousarray(problem.X, dtype="<f8").tobytes())
-    digest.update(problem.y.astype("<i1").tobytes())
-    digest.update(repr(problem.redraw).encode())
-    for of_rows in (problem.groups, problem.times):
-        digest.update(b"" if of_rows is None else np.asarray(of_rows, dtype="<f8").tobytes())
-    return f"{problem.rows} rows, {digest.hexdigest()[:16]}"
-
-
-def versions() -> dict[str, str]:
-    """Of Python, the machine, and every package a result may depend on."""
-    found = {
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-    }
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:

@@ -18,6 +18,12 @@ PAPER_SCORES = {"g_mean": "G-Mean", "mcc": "MCC"}
 
 
 class Interval(NamedTuple):
+    """The ends of an interval, which belong to it.
+
+    >>> 0.76 in Interval(0.57, 0.89), 0.5 in Interval(0.57, 0.89)
+    (True, False)
+    """
+
     low: float
     high: float
 
@@ -34,6 +40,11 @@ class Summary:
     interval: the 95% Wilson interval of hits. It takes trials for independent, which they are not
         quite, since repetitions test the same positives again.
     errors: what the method raised, with how often.
+
+    >>> records = [Record("cards", "tree", 0, i, 80, 15, 3, 1 - i, 1 + i, 0.5, 0.1) for i in (0, 1)]
+    >>> summary = summarise(records)
+    >>> summary.hits, summary.trials, summary.folds
+    (3, 4, 2)
     """
 
     problem: str
@@ -54,7 +65,13 @@ class Summary:
 
 
 def summarise(records: Sequence[Record]) -> Summary:
-    """Of records that share problem and method."""
+    """Of records that share problem and method.
+
+    >>> records = [Record("cards", "tree", 0, i, 80, 15, 3, 1 - i, 1 + i, 0.5, 0.1) for i in (0, 1)]
+    >>> summary = summarise(records)
+    >>> round(summary.g_mean, 3), round(summary.fpr, 3)
+    (0.779, 0.167)
+    """
     kinds = {(record.problem, record.method) for record in records}
     if len(kinds) != 1:
         found = sorted(map(str, kinds))
@@ -102,7 +119,12 @@ def wilson(hits: int, trials: int) -> Interval:
 
 
 def by_method(records: Sequence[R], problem: str) -> dict[str, list[R]]:
-    """A problem's records by method, each in order of repetition and fold."""
+    """A problem's records by method, each in order of repetition and fold.
+
+    >>> records = [Record("cards", "tree", 0, i, 80, 15, 3, 1 - i, 1 + i, 0.5, 0.1) for i in (0, 1)]
+    >>> {name: len(found) for name, found in by_method(records, "cards").items()}
+    {'tree': 2}
+    """
     methods: dict[str, list[R]] = {}
     for record in sorted(records, key=lambda r: (r.repetition, r.fold)):
         if record.problem == problem:

@@ -25,6 +25,10 @@ class TTest(NamedTuple):
     difference: mean of first − second.
     p_value: two-sided.
     n: how many folds were paired.
+
+    >>> test = corrected_t_test([0.9, 0.8, 0.95], [0.7, 0.75, 0.8], test_per_train=1 / 3)
+    >>> test.n, round(test.difference, 3)
+    (3, 0.133)
     """
 
     difference: float
@@ -38,6 +42,9 @@ class Standing(NamedTuple):
 
     p_value: two-sided, corrected for many comparisons where that was asked for.
     wins: whether it is the best or cannot be told from it.
+
+    >>> Standing("b", mean=0.4, best="a", p_value=0.01, wins=False, n=25).best
+    'a'
     """
 
     method: str
@@ -128,6 +135,14 @@ def standings(
     score: whose mean decides, "g_mean" or "mcc".
     many: correct by Holm for as many comparisons as there are other methods. The paper marks its
         Table 2 without.
+
+    >>> made = {"a": (2, 2, 1), "b": (1, 0, 1)}
+    >>> methods = {
+    ...     name: [Record("cards", name, 0, i, 80, 15, 3, 2 - tp, tp, None, 0.1) for i, tp in each]
+    ...     for name, each in ((name, enumerate(found)) for name, found in made.items())
+    ... }
+    >>> {name: (found.best, found.wins) for name, found in standings(methods, "g_mean").items()}
+    {'a': ('a', True), 'b': ('a', True)}
     """
     means = {name: _mean(records, score) for name, records in methods.items()}
     best = max(means, key=lambda name: means[name])

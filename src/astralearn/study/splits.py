@@ -14,6 +14,11 @@ class Split(NamedTuple):
     """Rows of the problem by role.
 
     A method without validation learns from `train` and `validation` together.
+
+    >>> rows = np.arange(10)
+    >>> split = Split(0, 0, train=rows[:6], validation=rows[6:8], test=rows[8:])
+    >>> split.learn.tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
 
     repetition: int
@@ -39,6 +44,11 @@ def make_splits(
 
     Where the problem has groups, the rows of a group are in one fold. Where it has times, each fold
     is tested by what is earlier than it, and there is one repetition.
+
+    >>> from astralearn.datasets import load
+    >>> splits = make_splits(load("digits"), folds=5, repetitions=2)
+    >>> len(splits), len(splits[0].train), len(splits[0].test)
+    (10, 976, 326)
     """
     if problem.times is not None:
         return _later_rows(problem, folds)

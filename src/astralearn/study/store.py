@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from astralearn.study.errors import MismatchError, StudyError, damaged, reading, writing
+from astralearn.study.method import differing
 from astralearn.study.record import Kept, Key, MonitoredSeries, Outcome, Record
 
 # What stands before their names among the settings.
@@ -36,9 +36,6 @@ COLUMN_TYPES: dict[str, tuple[str, Any]] = {
 }
 TABLES = ("settings", "sessions", "records", "histories")
 R = TypeVar("R", bound=Kept)
-
-# Where a description of a method falls apart: Class(name=value, name=value) with validation.
-BETWEEN_PARAMETERS = re.compile(r"[(,] ?(?=\w+=)|\)(?=$| with)")
 
 
 def schema(kind: type[Kept]) -> str:
@@ -149,6 +146,12 @@ def read_records(path: Path) -> list[Record]:
     """Every record, in order of problem, method, repetition and fold.
 
     It works while a run is writing.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "s.sqlite")) as store:
+    ...     store.add([Outcome(Record("cards", "GMN", 0, 0, 80, 15, 3, 0, 2, None, 0.1), {})])
+    ...     [record.method for record in read_records(store.path)]
+    ['GMN']
     """
     return read_kind(path, Record)
 
@@ -165,6 +168,13 @@ def read_histories(
     """For each method of a problem, the monitored series of its records.
 
     kind: of the file's records.
+
+    >>> import tempfile
+    >>> record = Record("cards", "GMN", 0, 0, 80, 15, 3, 0, 2, None, 0.1)
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "s.sqlite")) as store:
+    ...     store.add([Outcome(record, {"fnr": np.array([0.5, 0.25])})])
+    ...     read_histories(store.path, "cards")["GMN"][0]["fnr"].tolist()
+    [0.5, 0.25]
     """
     types = {field.name: COLUMN_TYPES[str(field.type)][1] for field in fields(kind)}
     columns = {name: types[name] for name in kind.KEY} | {"series": str, "points": bytes}
@@ -180,19 +190,40 @@ def read_histories(
 
 
 def read_sessions(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """When each run on this file began, and its versions."""
+    """When each run on this file began, and its versions.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "s.sqlite")) as store:
+    ...     store.begin_session("2026-01-31T12:00:00+00:00", {"numpy": "2.0"})
+    ...     read_sessions(store.path)
+    [('2026-01-31T12:00:00+00:00', {'numpy': '2.0'})]
+    """
     with _opened_to_read(path) as database:
         rows = _rows(database, "sessions", {"started": str, "versions": str})
         return [(row["started"], dict(json.loads(row["versions"]))) for row in rows]
 
 
 def problems_in(path: Path) -> list[str]:
-    """The names of the problems that the file's plans had."""
+    """The names of the problems that the file's plans had.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "s.sqlite")) as store:
+    ...     store.agree({"problem cards": "1000 rows", "method GMN": "ASTraClassifier()"})
+    ...     problems_in(store.path)
+    ['cards']
+    """
     return list(_named(path, PROBLEM_PREFIX))
 
 
 def methods_in(path: Path) -> dict[str, str]:
-    """The methods of the file's plans by name, as `Method.described` says them."""
+    """The methods of the file's plans by name, as `Method.described` says them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "s.sqlite")) as store:
+    ...     store.agree({"problem cards": "1000 rows", "method GMN": "ASTraClassifier()"})
+    ...     methods_in(store.path)
+    {'GMN': 'ASTraClassifier()'}
+    """
     return _named(path, METHOD_PREFIX)
 
 
@@ -232,16 +263,6 @@ def _rows(
         if wrong:
             raise ValueError(f"{wrong[0]} among its {table} is {row[wrong[0]]!r:.80}")
         yield row
-
-
-def differing(setting: str, other: str) -> str:
-    """The parameters of a setting that the other does not have.
-
-    All of it, where it is no list of parameters.
-    """
-    others = BETWEEN_PARAMETERS.split(other)
-    own = [part for part in BETWEEN_PARAMETERS.split(setting) if part not in others]
-    return ", ".join(own).strip() or "without it"
 
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
