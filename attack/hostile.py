@@ -17,6 +17,7 @@ from trial import Trial
 CONTENT = bytes(range(256)) * 400
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 LIES = ("breaks off", "other content", "more content", "wrong length", "garbage length", "error")
+LIES += ("never ends", "sends elsewhere")
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -26,6 +27,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if lie == "error":
             self.send_error(500)
             return
+        if lie == "sends elsewhere":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/hostname" if at % 2 else self.path)
+            self.end_headers()
+            return
         body = {
             "breaks off": CONTENT[:at],
             "other content": CONTENT[:at] + bytes([CONTENT[at] ^ 1]) + CONTENT[at + 1 :],
@@ -33,6 +39,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         }.get(lie, CONTENT)
         lengths = {"garbage length": "12 apples", "wrong length": str(at)}
         self.send_response(200)
+        if lie == "never ends":
+            self.end_headers()
+            # Until the client gives up: its end of the connection is closed then.
+            while True:
+                self.wfile.write(CONTENT)
         self.send_header("Content-Length", lengths.get(lie, str(len(CONTENT))))
         self.end_headers()
         self.wfile.write(body)
@@ -50,9 +61,10 @@ class _Server(http.server.ThreadingHTTPServer):
 
 def servers(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     """The file appears with its content, or a sentence says that it cannot be had."""
-    from astralearn.datasets import UnavailableError
-    from astralearn.datasets.source import download
+    from astralearn.datasets import UnavailableError, source
 
+    # A gigabyte in each trial would leave time for few.
+    source.MOST_BYTES = 1 << 22
     server = _Server(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}/file.arff"
@@ -61,7 +73,7 @@ def servers(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
         path = folder / f"file{trial}.arff"
         start, wrong = time.monotonic(), ""
         try:
-            download(address, path, SHA256)
+            source.download(address, path, SHA256)
         except UnavailableError:
             wrong = "a file was left" if path.exists() else ""
         except Exception as error:
