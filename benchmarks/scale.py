@@ -3,12 +3,14 @@
     python benchmarks/scale.py epochs                 # seconds per epoch, rows × processes
     python benchmarks/scale.py epochs --rows 10000000
     python benchmarks/scale.py dask                   # the same sums as tasks of Dask
+    python benchmarks/scale.py equal                  # how far fits are apart after 500 epochs
     python benchmarks/scale.py large --folder DIR     # 12 GB of Parquet, two workers of 2 GB
     python benchmarks/scale.py page                   # its part of docs/scale.md
 
 Local epochs (networks in two threads) and those of two and three processes take turns, so that a
-busy machine is busy for all; the median and the least of the turns are kept. Each part writes its
-rows of results/scale.csv anew.
+busy machine is busy for all; the median and the least of the turns are kept. Columns `parameters`
+and `predictions` say how far a fit lies from the local one: of the largest parameter, and of a
+probability. Each part writes its rows of results/scale.csv anew.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "scale.csv"
 COLUMNS = ("part", "case", "rows", "processes", "median", "least", "cpu", "bytes")
+COLUMNS += ("parameters", "predictions")
 FEATURES, NETWORKS, HIDDEN = 20, 2, 16
 TURNS = 5
 CASES = (("local", 1), ("processes", 2), ("processes", 3))
 LARGE_ROWS, BLOCK = 75_000_000, 1_000_000
+EQUAL_ROWS, RATES = 102_000, (0.001, 0.02)
 
 
 def stack_of(rows: int, number: int, everywhere: tuple[float, float] | None):
@@ -214,6 +218,49 @@ def through_dask() -> None:
     )
 
 
+def equal() -> None:
+    """Fits of 500 epochs by two and three workers, and of rows in another order, beside the local.
+
+    Partitions are uneven; one of them has nothing but positives, and all of them.
+    """
+    import dask.array as da
+    import distributed
+
+    from astralearn import ASTraClassifier
+    from astralearn.dask import DaskASTraClassifier
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(EQUAL_ROWS, 3)), np.zeros(EQUAL_ROWS, int)
+    y[62_000:62_030] = 1
+    X[y == 1] += 2
+    cuts = {2: (30_000, EQUAL_ROWS - 30_000), 3: (2_000, 0, 60_000, 30, EQUAL_ROWS - 62_030)}
+    order = rng.permutation(EQUAL_ROWS)
+    options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        for rate in RATES:
+            settings = {"committee": False, "n_estimators": 2, "epochs": 500, "random_state": 0}
+            settings["learning_rate"] = rate
+            local = ASTraClassifier(**settings).fit(X, y)
+            reordered = ASTraClassifier(**settings).fit(X[order], y[order])
+            keep_apart(f"order {rate}", 1, reordered, local, X)
+            for n, cut in cuts.items():
+                table = da.from_array(X, (cut, (3,))), da.from_array(y, (cut,))
+                spread = DaskASTraClassifier(**settings).fit(*table).local()
+                keep_apart(f"workers {rate}", n, spread, local, X)
+
+
+def keep_apart(case: str, n: int, model, local, X: np.ndarray) -> None:
+    """Put into the results how far a model lies from the local one."""
+    keep(
+        "equal",
+        case=case,
+        rows=EQUAL_ROWS,
+        processes=n,
+        parameters=float(np.abs(model.coefs_ - local.coefs_).max() / np.abs(local.coefs_).max()),
+        predictions=float(np.abs(model.predict_proba(X) - local.predict_proba(X)).max()),
+    )
+
+
 def large(folder: Path) -> None:
     """The default on 12 GB of Parquet, with two workers limited to 2 GB each."""
     import dask.dataframe as dd
@@ -262,7 +309,7 @@ def write_large(path: Path) -> None:
 def kept() -> list[dict[str, str]]:
     """The results so far."""
     with RESULTS.open(newline="") as file:
-        return list(csv.DictReader(file))
+        return [dict.fromkeys(COLUMNS, "") | row for row in csv.DictReader(file)]
 
 
 def page() -> None:
@@ -312,6 +359,7 @@ def page() -> None:
             f"- The default on {int(fit['bytes']) / 1e9:.0f} GB of Parquet, with two workers of 2 GB,"
             f" takes {float(fit['median']) / 60:.0f} minutes."
         )
+    lines += apart(found)
     lines += [
         "",
         f"**A projection, not a measurement, to {rows:,} rows on {n} workers of one core.** A row",
@@ -322,6 +370,24 @@ def page() -> None:
         "was not measured, and ten networks take five times the arithmetic of two.",
     ]
     put(Path(__file__).parent.parent / "docs" / "scale.md", "scale.py", "\n".join(lines))
+
+
+def apart(found: dict[tuple[str, ...], dict[str, str]]) -> list[str]:
+    """A sentence for each learning rate: how far fits lie from the local one."""
+
+    def most(column: str, case: str, *counts: int) -> str:
+        of = [found["equal", case, str(EQUAL_ROWS), str(n)] for n in counts]
+        return f"{max(float(row[column]) for row in of):.0e}"
+
+    return [
+        f"- At a learning rate of {rate}, 500 epochs of two and of three workers end within"
+        f" {most('parameters', f'workers {rate}', 2, 3)}\n"
+        f"  of the local parameters and {most('predictions', f'workers {rate}', 2, 3)} of its"
+        f" probabilities; on one machine, rows in another order\n"
+        f"  end within {most('parameters', f'order {rate}', 1)} and"
+        f" {most('predictions', f'order {rate}', 1)}."
+        for rate in RATES
+    ]
 
 
 def keep(part: str, **row) -> None:
@@ -344,7 +410,7 @@ def main() -> None:
         serve(int(number), int(n), address, int(rows))
         return
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("epochs", "dask", "large", "page"))
+    parser.add_argument("part", choices=("epochs", "dask", "equal", "large", "page"))
     parser.add_argument("--rows", type=int, nargs="*", default=[3_000, 100_000, 1_000_000])
     parser.add_argument("--folder", type=Path, default=Path("/tmp/astralearn-scale"))
     options = parser.parse_args()
@@ -352,6 +418,8 @@ def main() -> None:
         epochs(options.rows)
     elif options.part == "dask":
         through_dask()
+    elif options.part == "equal":
+        equal()
     elif options.part == "page":
         page()
     else:

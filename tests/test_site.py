@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 import json
 import re
 import sys
@@ -38,6 +39,33 @@ def test_every_public_name_is_in_the_reference(room, monkeypatch):
         pytest.skip(str(error))
     missing = {(module.__name__, name) for name in module.__all__} - named_in_the_reference()
     assert not missing
+
+
+# Names whose example is shown and not run, and why.
+SHOWN_ONLY = {
+    "reproduce": "takes a minute and the paper's files",
+    "Reproduction": "is what reproduce returns",
+}
+
+
+@pytest.mark.slow
+def test_every_public_class_and_function_has_an_example(monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    without, not_run = [], []
+    for module, name in sorted(named_in_the_reference()):
+        try:
+            item = getattr(importlib.import_module(module), name)
+        except ImportError:
+            continue
+        if not (inspect.isclass(item) or inspect.isroutine(item)):
+            continue
+        # A class must have its own: one without a docstring inherits none here.
+        said = (vars(item) if inspect.isclass(item) else {"__doc__": item.__doc__}).get("__doc__")
+        lines = [line for line in (said or "").splitlines() if ">>>" in line]
+        without += [f"{module}.{name}"] * (not lines)
+        not_run += [name] * (bool(lines) and all("+SKIP" in line for line in lines))
+    assert not without
+    assert set(not_run) <= set(SHOWN_ONLY)
 
 
 def test_the_readme_is_read_to_the_end():

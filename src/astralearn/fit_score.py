@@ -42,6 +42,12 @@ class FittedTable:
     model: fitted.
     notes: what was assumed of the file and done with its columns, a sentence each.
     card: Markdown on the model.
+
+    >>> amount = np.random.default_rng(0).normal(size=300) + np.repeat([4, 0], [6, 294])
+    >>> table = pd.DataFrame({"amount": amount, "fraud": np.repeat(["yes", "no"], [6, 294])})
+    >>> fitted = fit_table(table, "fraud")
+    >>> print(fitted.card.splitlines()[0])
+    # A model of `fraud`
     """
 
     model: TabularASTraClassifier
@@ -56,6 +62,12 @@ class Suggestions:
     rows: of the pool, in the order to look at them, with risk and reasons; those of a file
         are numbered from 0.
     expected_positives: how many positives the pool is expected to hold.
+
+    >>> amount = np.random.default_rng(0).normal(size=300) + np.repeat([4, 0], [6, 294])
+    >>> table = pd.DataFrame({"amount": amount, "fraud": np.repeat(["yes", "no"], [6, 294])})
+    >>> found = suggest(fit_table(table, "fraud").model, table[["amount"]], n=5)
+    >>> len(found.rows), found.expected_positives > 0
+    (5, True)
     """
 
     rows: pd.DataFrame
@@ -83,6 +95,12 @@ def fit_table(
     decision: what the cut is for, as `ASTraClassifier.decide` takes it; None for the model's own.
     out: where the model file goes; a card goes beside it, with the ending .md.
     separator, encoding: of a text file; None to find them.
+
+    >>> amount = np.random.default_rng(0).normal(size=300) + np.repeat([4, 0], [6, 294])
+    >>> table = pd.DataFrame({"amount": amount, "fraud": np.repeat(["yes", "no"], [6, 294])})
+    >>> fitted = fit_table(table, "fraud")
+    >>> fitted.model.minority_class_, fitted.model.predict(table[["amount"]])[0]
+    ('yes', 'yes')
     """
     if out is not None:
         check_place(out)
@@ -151,6 +169,12 @@ def suggest(
         cannot be read are passed over.
     n: how many rows.
     separator, encoding: of a text file; None to find them.
+
+    >>> amount = np.random.default_rng(0).normal(size=300) + np.repeat([4, 0], [6, 294])
+    >>> table = pd.DataFrame({"amount": amount, "fraud": np.repeat(["yes", "no"], [6, 294])})
+    >>> found = suggest(fit_table(table, "fraud").model, table[["amount"]], n=5)
+    >>> found.rows[["amount", "risk"]].shape
+    (5, 2)
     """
     if n < 1:
         raise ValueError(f"n must be at least 1; found {n}")
@@ -175,5 +199,10 @@ def show(model: TabularASTraClassifier | str | Path) -> str:
     """What a model is, what it was trained on and what to expect of it, as Markdown.
 
     model: fitted, or its file.
+
+    >>> amount = np.random.default_rng(0).normal(size=300) + np.repeat([4, 0], [6, 294])
+    >>> table = pd.DataFrame({"amount": amount, "fraud": np.repeat(["yes", "no"], [6, 294])})
+    >>> print(show(fit_table(table, "fraud").model).splitlines()[0])
+    # A model of `fraud`
     """
     return card(load(model) if isinstance(model, str | Path) else model)

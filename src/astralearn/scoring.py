@@ -39,6 +39,10 @@ class ScoredTable:
     rows, flagged, bad: numbers of rows.
     expected_positives, expected_flagged: the sum of the risks, of all rows and of flagged ones.
     notes: what was assumed of the file and its columns, and the bad rows, a sentence each.
+
+    >>> scored = ScoredTable(rows=1000, flagged=20, expected_positives=7.5, expected_flagged=6.0)
+    >>> f"{scored.expected_flagged:g} of {scored.flagged} flagged rows are expected to be positive"
+    '6 of 20 flagged rows are expected to be positive'
     """
 
     rows: int = 0
@@ -74,6 +78,18 @@ def score_table(
     explain: whether to say why, of flagged rows.
     progress: called with the number of rows read since the last call; every row is read twice.
     separator, encoding: of a text file; None to find them.
+
+    >>> import tempfile
+    >>> from astralearn.fit_score import fit_table
+    >>> amount = np.random.default_rng(0).normal(size=300) + np.repeat([4, 0], [6, 294])
+    >>> table = pd.DataFrame({"amount": amount, "fraud": np.repeat(["yes", "no"], [6, 294])})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new, out = Path(folder) / "new.csv", Path(folder) / "scored.csv"
+    ...     table[["amount"]].to_csv(new, index=False)
+    ...     scored = score_table(fit_table(table, "fraud").model, new, out)
+    ...     columns = list(pd.read_csv(out))
+    >>> scored.rows, columns
+    (300, ['amount', 'risk', 'rank', 'flag'])
     """
     rule = rule or FlagRule()
     rule.check()

@@ -2,8 +2,8 @@
 
 CatBoost hands an objective blocks of rows, never all of them. But it shows a custom metric all
 training scores after every tree: there the counts are taken and the slope moves, and the blocks of
-the next tree use these frozen factors. With plain boosting and one leaf estimation step (CatBoost's
-defaults for custom losses) no score changes in between, so every derivative is exact.
+the next tree use these factors. By CatBoost's defaults for custom losses (plain boosting, one leaf
+estimation step) no score changes in between, so every derivative is exact.
 """
 
 from __future__ import annotations
@@ -53,11 +53,15 @@ def _refused(name: str, instead: str) -> Any:
 class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
     """`catboost.CatBoostClassifier` that boosts the paper's losses.
 
-    Every parameter of CatBoostClassifier passes through; ours are explained in
-    `RebalancedBoosting`. Labels may be any two values; the rarer class is the positive one:
-    `minority_class_`. The start becomes the model's bias. `eval_metric` is one of the names in
-    SCORES ("soft_g_mean" is the default); CatBoost's own metrics go into `custom_metric`. Python
-    objectives need task_type="CPU".
+    Every parameter of CatBoostClassifier passes through; ours are those of `RebalancedBoosting`.
+    Labels are any two values; the rarer is positive: `minority_class_`. The start becomes the
+    model's bias. `eval_metric` is one of SCORES, by default "soft_g_mean"; CatBoost's own metrics
+    go into `custom_metric`. Python objectives need task_type="CPU".
+
+    >>> X, y = np.arange(300.0)[:, None], np.repeat(["ok", "fraud"], [290, 10])
+    >>> model = ASTraCatBoostClassifier(iterations=20, verbose=0, allow_writing_files=False)
+    >>> model.fit(X, y).predict(X)[[0, -1]].tolist()
+    ['ok', 'fraud']
     """
 
     _precision = np.float64
@@ -263,11 +267,7 @@ class ASTraCatBoostClassifier(RebalancedBoosting, cb.CatBoostClassifier):
 
 
 class _Rounds:
-    """CatBoost's objective and metric in one.
-
-    `evaluate` sees all training scores and fixes the factors that the blocks then use. CatBoost
-    maximises: the derivatives that it is given are those of −W·J.
-    """
+    """CatBoost's objective and metric in one; CatBoost maximises, so it is given −W·J."""
 
     # CatBoost would try to compile the methods with numba, in vain, and lose interruptions there.
     no_jit = True

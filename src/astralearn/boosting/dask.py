@@ -48,6 +48,11 @@ def train(
     dtrain: labels 0 and 1 (1 the rare class). Workers without positives, or rows, are fine.
     objective: its slope starts afresh.
     xgb_model: the slope goes on from the one that this model carries, or from the objective's own.
+
+    >>> from astralearn.boosting import ASTraObjective
+    >>> objective = ASTraObjective()
+    >>> found = train(client, {}, dtrain, 50, objective=objective)  # doctest: +SKIP
+    >>> found["booster"].save_model("fraud.json")  # doctest: +SKIP
     """
     booster = None if xgb_model is None else as_it_predicts(xgb_model)
     if booster is None:

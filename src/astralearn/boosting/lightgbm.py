@@ -44,9 +44,12 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
 
     Every parameter of LGBMClassifier passes through; ours are explained in `RebalancedBoosting`.
     The rarer class is the positive one: `minority_class_`. The start is added to the first tree's
-    leaves. `eval_metric` takes the names in SCORES beside LightGBM's own ("soft_g_mean" is the
-    default where there is an evaluation set). A per-row `init_score` is passed on and, as in
-    LightGBM, is not part of predictions.
+    leaves. `eval_metric` takes the names in SCORES beside LightGBM's own, by default "soft_g_mean".
+    A per-row `init_score` is passed on and, as in LightGBM, is not part of predictions.
+
+    >>> X, y = np.arange(300.0)[:, None], np.repeat(["ok", "fraud"], [290, 10])
+    >>> ASTraLGBMClassifier(n_estimators=20, verbosity=-1).fit(X, y).predict(X)[[0, -1]].tolist()
+    ['ok', 'fraud']
     """
 
     def _process_params(self, stage: str) -> dict[str, Any]:

@@ -65,6 +65,11 @@ class Objective:
 
     After a call: `slope` is b in force for the next, `slope_path` b before the first round and
     after each, `counts` the soft confusion matrix of the scores given.
+
+    >>> objective = Objective("bce", activation="sigmoid")
+    >>> gradient, curvature = objective(np.asarray([0.0, 1.0]), np.zeros(2))
+    >>> gradient.tolist()
+    [0.5, -0.5]
     """
 
     loss: str

@@ -49,6 +49,14 @@ class LightGBMObjective(_BySet):
     Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions:
     LightGBM does neither for custom objectives. Scores are taken in float32, the precision in which
     LightGBM stores gradients. In `lgb.cv` each fold learns a slope.
+
+    >>> import lightgbm as lgb
+    >>> from astralearn.boosting import ConfusionObjective
+    >>> X, y = np.arange(100.0)[:, None], np.arange(100) >= 90
+    >>> params = {"objective": LightGBMObjective(ConfusionObjective("gmn")), "verbosity": -1}
+    >>> booster = lgb.train(params, lgb.Dataset(X, y, init_score=np.zeros(100)), 5)
+    >>> bool(booster.predict(X)[-1] > 0 > booster.predict(X)[0])
+    True
     """
 
     def __call__(self, preds: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -68,6 +76,14 @@ class XGBoostObjective(_BySet):
     Under XGBoost's collective (Dask, Spark, rabit) the eight sums of each round are added up over
     the workers, so that every worker's gradient is the one of all rows. In `xgb.cv`
     each fold learns a slope.
+
+    >>> import xgboost as xgb
+    >>> from astralearn.boosting import ConfusionObjective
+    >>> data = xgb.DMatrix(np.arange(100.0)[:, None], np.arange(100) >= 90)
+    >>> objective = XGBoostObjective(ConfusionObjective("gmn"))
+    >>> booster = xgb.train({"base_score": 0.0}, data, 5, obj=objective)
+    >>> bool(booster.predict(data)[-1] > 0 > booster.predict(data)[0])
+    True
     """
 
     def __call__(

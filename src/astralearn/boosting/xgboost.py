@@ -35,6 +35,11 @@ class ASTraXGBClassifier(RebalancedBoosting, xgb.XGBClassifier):
     becomes XGBoost's `base_score`, unless that is given. `eval_metric` takes the names in SCORES
     (shown as 1 − score where more is better, since XGBoost minimises custom metrics) beside
     XGBoost's own.
+
+    >>> X, y = np.arange(300.0)[:, None], np.repeat(["ok", "fraud"], [290, 10])
+    >>> model = ASTraXGBClassifier(n_estimators=20).fit(X, y)
+    >>> model.predict(X)[[0, -1]].tolist()
+    ['ok', 'fraud']
     """
 
     def get_xgb_params(self) -> dict[str, Any]:

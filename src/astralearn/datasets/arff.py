@@ -53,6 +53,15 @@ def read_arff(path: Path) -> pd.DataFrame:
 
     Numbers are float64 (`?` is NaN), nominal columns Categorical with the declared values, text is
     text.
+
+    >>> import tempfile
+    >>> lines = ["@relation c", "@attribute x real", "@attribute y {a,b}", "@data", "1,a", "?,b"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "cards.arff")
+    ...     _ = path.write_text(chr(10).join(lines))
+    ...     table = read_arff(path)
+    >>> table["x"].tolist(), table["y"].tolist()
+    ([1.0, nan], ['a', 'b'])
     """
     try:
         return _read(path)

@@ -31,6 +31,10 @@ class Entry:
 
     rows, features, positives: of one repetition, as in Table 1.
     file, sha256, address: None and "" where it needs no file.
+
+    >>> entry = CATALOGUE["digits"]
+    >>> entry.positives, round(entry.imbalance_ratio, 1), entry.where()
+    (5, 324.6, 'inside scikit-learn')
     """
 
     name: str
@@ -145,7 +149,11 @@ def load(name: str = DEFAULT_PROBLEM) -> Problem:
 
 
 def entry_named(name: str) -> Entry:
-    """The catalogue's entry; MissingFileError with the known names otherwise."""
+    """The catalogue's entry; MissingFileError with the known names otherwise.
+
+    >>> entry_named("digits").rows
+    1628
+    """
     if name not in CATALOGUE:
         raise MissingFileError(
             f"no such problem: {name!r}; the catalogue has {', '.join(CATALOGUE)}"
@@ -154,7 +162,11 @@ def entry_named(name: str) -> Entry:
 
 
 def fetch_entry(entry: Entry) -> Path | None:
-    """The entry's file, downloaded if need be; None where it needs none."""
+    """The entry's file, downloaded if need be; None where it needs none.
+
+    >>> fetch_entry(entry_named("digits")) is None
+    True
+    """
     return fetch(entry.file, entry.address, entry.sha256) if entry.file else None
 
 

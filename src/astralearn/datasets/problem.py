@@ -23,7 +23,12 @@ ROWS_TO_TELL = 100
 
 
 class Redraw(NamedTuple):
-    """How many of each class a repetition keeps, at random; None keeps all negatives."""
+    """How many of each class a repetition keeps, at random; None keeps all negatives.
+
+    >>> from astralearn.datasets import load
+    >>> load("digits").redraw
+    Redraw(positives=5, negatives=None)
+    """
 
     positives: int
     negatives: int | None = None
@@ -43,6 +48,11 @@ class Problem:
     columns: the names of X's columns; empty where they have none.
     groups: of each row a number; rows of a group are tested together. None without groups.
     times: of each row a number; rows are tested by what is earlier. None without times.
+
+    >>> y = np.array([1] * 5 + [0] * 95, dtype=np.int8)
+    >>> problem = Problem("cards", np.arange(200.0).reshape(100, 2), y, redraw=Redraw(3))
+    >>> problem.positives, problem.rows, len(problem.draw(seed=0))
+    (3, 98, 98)
     """
 
     name: str
@@ -113,6 +123,11 @@ def problem_from_frame(
     positive: the value, itself or as text, that is positive against all others.
     group: a column whose equal values belong together; it is no feature.
     time: a column of numbers or dates that says which rows are earlier; it is no feature.
+
+    >>> table = pd.DataFrame({"amount": [1.0, 2.0, 9.0], "fraud": ["no", "no", "yes"]})
+    >>> problem = problem_from_frame(table, "fraud", name="cards")
+    >>> problem.labels, problem.y.tolist()
+    (('no', 'yes'), [0, 0, 1])
     """
     frame, labels, minority, notes = labelled(frame, target, positive=positive)
     others = sorted(set(labels) - {minority})

@@ -32,6 +32,9 @@ def cache_folder() -> Path:
     """Where astralearn keeps files of its own.
 
     $XDG_CACHE_HOME/astralearn, by default ~/.cache/astralearn.
+
+    >>> cache_folder().name
+    'astralearn'
     """
     given = os.environ.get("XDG_CACHE_HOME") or (
         os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None

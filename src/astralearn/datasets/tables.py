@@ -32,6 +32,14 @@ def read_table(
 
     MissingFileError where there is no such file. UnreadableError where it is not what its ending
     says, is empty, or decompresses to more than MOST_DECOMPRESSED_BYTES.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "cards.csv")
+    ...     pd.DataFrame({"amount": [1.5, 2.0], "fraud": [0, 1]}).to_csv(path, sep=";", index=False)
+    ...     table = read_table(path)
+    >>> table.columns.tolist(), table["amount"].tolist()
+    (['amount', 'fraud'], [1.5, 2.0])
     """
     path = Path(path)
     # Unlike Path.is_file, os.path's takes a name too long for the file system for an absent one.
