@@ -1,3 +1,5 @@
+import ctypes
+import gc
 import os
 import random
 import signal
@@ -39,12 +41,16 @@ def seeded():
         sys.modules["tensorflow"].random.set_seed(0)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _compiled_is_given_back():
     """JAX keeps every program that it compiled, gigabytes in the end."""
     yield
     if "jax" in sys.modules and _resident_bytes() > LARGE_WORKER:
         sys.modules["jax"].clear_caches()
+        gc.collect()
+        if sys.platform == "linux":
+            # What was freed goes back to the system, and the next test is not taken for a large one.
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _resident_bytes():

@@ -1,4 +1,7 @@
-"""The snippets of README and docs, run as they stand: each page is one program, after what its reader is said to have already."""
+"""The snippets of README and docs, run as they stand.
+
+Each page is one program, after what its reader is said to have already.
+"""
 
 import os
 import re
@@ -72,6 +75,18 @@ PAGES = {
     "docs/scale.md": ([TRANSACTIONS], ["distributed", "pyarrow"]),
 }
 
+# Pages that change nothing outside their own names share a process, which imports JAX once.
+TOGETHER = ("docs/index.md", "docs/five_positives.md", "docs/costs.md", "docs/intervals.md")
+TOGETHER += ("docs/production.md", "docs/decisions.md")
+RUNS = [TOGETHER, *((page,) for page in PAGES if page not in TOGETHER)]
+ALL = """
+import os, runpy, sys
+for folder in sys.argv[1:]:
+    os.chdir(folder)
+    print(folder, file=sys.stderr)
+    runpy.run_path("page.py", run_name="__main__")
+"""
+
 
 def snippets(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
@@ -86,17 +101,20 @@ def test_every_page_with_snippets_is_run():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_snippets_run(page, tmp_path):
-    given, wanted = PAGES[page]
-    missing = [name for name in wanted if find_spec(name) is None]
-    if missing:
-        pytest.skip(f"{page} wants {', '.join(missing)}")
-    program = "\n".join(part for pair in zip(given, snippets(page), strict=True) for part in pair)
-    (tmp_path / "page.py").write_text(program, encoding="utf-8")
+@pytest.mark.parametrize("pages", RUNS, ids=lambda pages: pages[0])
+def test_snippets_run(pages, tmp_path):
+    folders = []
+    for page in pages:
+        given, wanted = PAGES[page]
+        missing = [name for name in wanted if find_spec(name) is None]
+        if missing:
+            pytest.skip(f"{page} wants {', '.join(missing)}")
+        parts = [part for pair in zip(given, snippets(page), strict=True) for part in pair]
+        folders.append(tmp_path / page.replace("/", "-"))
+        folders[-1].mkdir()
+        (folders[-1] / "page.py").write_text("\n".join(parts), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "page.py"],
-        cwd=tmp_path,
+        [sys.executable, "-c", ALL, *map(str, folders)],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         capture_output=True,
         text=True,

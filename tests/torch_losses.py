@@ -16,6 +16,8 @@ MODULES = {
     "balanced_accuracy": BalancedAccuracyLoss,
     "root_gmn": RootGMNLoss,
 }
+# Of torch.compile: both make the same graph, and one runs it without a C++ compiler.
+BACKENDS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.long)]
 every_loss = pytest.mark.parametrize("name", list(MODULES))
 
 

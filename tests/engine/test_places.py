@@ -21,8 +21,10 @@ CASES = {
     "sigmoid": {"activation": "sigmoid"},
     "sam": {"sam": "positives", "sam_radius": 0.05},
     "selected": {"selection": "g_mean", "burn_in": 5},
-    "lbfgs": {"solver": "lbfgs", "epochs": 5},
+    # Line searches amplify rounding, which differs between processors: few steps.
+    "lbfgs": {"solver": "lbfgs", "epochs": 3},
 }
+IN_SHORT = ("bce", "mcc", "sam", "selected", "lbfgs")
 
 
 def trained(case, *, spread):
@@ -55,9 +57,9 @@ import numpy as np
 
 sys.path[:0] = [{tests!r}]
 assert jax.device_count() == 3
-from engine.test_places import CASES, trained
+from engine.test_places import trained
 
-sys.stdout.buffer.write(pickle.dumps({{case: trained(case, spread=True) for case in CASES}}))
+sys.stdout.buffer.write(pickle.dumps({{case: trained(case, spread=True) for case in {cases!r}}}))
 """
 
 
@@ -65,8 +67,13 @@ sys.stdout.buffer.write(pickle.dumps({{case: trained(case, spread=True) for case
 def on_three_devices(request):
     """What a process with three devices trains; 20 positives are not as many on each."""
     tests = str(request.path.parent.parent)
+    cases = [
+        item.callspec.params["case"]
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    ]
     done = subprocess.run(
-        [sys.executable, "-c", CHECK.format(tests=tests)],
+        [sys.executable, "-c", CHECK.format(tests=tests, cases=cases)],
         env=_environment(XLA_FLAGS="--xla_force_host_platform_device_count=3"),
         capture_output=True,
         check=False,
@@ -82,7 +89,10 @@ def _environment(**more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [case if case in IN_SHORT else pytest.param(case, marks=pytest.mark.long) for case in CASES],
+)
 def test_networks_are_those_of_one_place(case, on_three_devices):
     parameters, slope, chosen = trained(case, spread=False)
     there, slope_there, chosen_there = on_three_devices[case]

@@ -18,6 +18,7 @@ from astralearn.torch import (
     RootGMNLoss,
 )
 from astralearn.torch.namespaces import portable
+from torch_losses import BACKENDS
 
 expm1, log1p = portable.expm1, portable.log1p
 
@@ -133,9 +134,10 @@ def test_compiled_bce_equals_eager_and_a_nan_shows_in_its_gradients():
 
 
 @pytest.mark.slow
-def test_compiled_running_means_have_no_graph_breaks_and_equal_eager():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_running_means_have_no_graph_breaks_and_equal_eager(backend):
     eager, compiled = GMNLoss(running=0.9), GMNLoss(running=0.9)
-    step = torch.compile(compiled, fullgraph=True)
+    step = torch.compile(compiled, fullgraph=True, backend=backend)
     for shift in range(3):
         y = (torch.arange(len(X)) % 7 == shift).float()
         results = []
@@ -150,6 +152,7 @@ def test_compiled_running_means_have_no_graph_breaks_and_equal_eager():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("loss", "ignore_index"),
     [
@@ -159,7 +162,7 @@ def test_compiled_running_means_have_no_graph_breaks_and_equal_eager():
         pytest.param(GMNLoss, None, marks=pytest.mark.long),
     ],
 )
-def test_compiled_missing_labels_equal_eager_and_get_no_gradient(loss, ignore_index):
+def test_compiled_missing_labels_equal_eager_and_get_no_gradient(loss, ignore_index, backend):
     """Their logits are NaN, which neither the loss nor another gradient may notice."""
     missing = torch.arange(len(X)) % 5 == 0
     y = torch.where(
@@ -169,7 +172,7 @@ def test_compiled_missing_labels_equal_eager_and_get_no_gradient(loss, ignore_in
     )
     loss = loss(ignore_index=ignore_index)
     results = []
-    for function in (loss, torch.compile(loss, fullgraph=True)):
+    for function in (loss, torch.compile(loss, fullgraph=True, backend=backend)):
         x = torch.where(missing, torch.nan, X).requires_grad_()
         value = function(x, y)
         value.backward()
@@ -252,7 +255,9 @@ def test_the_older_ways_out_need_no_no_grad(way, tmp_path):
     np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "loss", [each if each in (GMNLoss, BCELoss) else long(each) for each in LOSSES]
+)
 @pytest.mark.slow
 def test_a_compiled_backward_pass_after_an_eager_forward_pass(loss):
     layer, loss = ASTra(), loss()

@@ -8,6 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from astralearn import soft_confusion
 from astralearn.torch import ASTra, RareHead, SoftConfusionMonitor, parameter_groups
+from torch_losses import BACKENDS
 
 LABELS = torch.arange(1000) < 5
 X = torch.randn(24, 4, generator=torch.Generator().manual_seed(0))
@@ -113,12 +114,13 @@ def test_readings_are_written():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_compiled_it_gives_the_same_curve():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_it_gives_the_same_curve(backend):
     def eager(model, head):
         return lambda x, y: head.loss(model(x), y)
 
     def compiled(model, head):
-        return torch.compile(eager(model, head), fullgraph=True)
+        return torch.compile(eager(model, head), fullgraph=True, backend=backend)
 
     torch.compiler.reset()
     torch.testing.assert_close(trained(compiled), trained(eager), rtol=2e-5, atol=2e-6)
