@@ -65,6 +65,25 @@ def expm1(v: Array, xp: Any) -> Array:
     return xp.where(small == v, small + small * small * series, xp.exp(v) - 1.0)
 
 
+def exp_and_power(v: Array, power: float, xp: Any) -> tuple[Array, Array]:
+    """e^v and e^{qv} for v ≤ 0, from one exponential where q is 1 or ¼."""
+    if power == 0.25:
+        root = xp.exp(power * v)
+        squared = root * root
+        return squared * squared, root
+    e = xp.exp(v)
+    return e, e if power == 1 else xp.exp(power * v)
+
+
+def raised(share: Array, power: float, xp: Any) -> Array:
+    """share^q in [0, 1], by square roots where they serve: any power takes libraries longer."""
+    if power == 1:
+        return share
+    if power == 0.25:
+        return xp.sqrt(xp.sqrt(share))
+    return xp.exp(power * xp.log(at_least(share, TINY, xp)))
+
+
 def log1p_of_odds(p: Array, w: Array, xp: Any) -> Array:
     """ln(1 + p) for p ≥ 0, given w = 1 + p.
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from astralearn.core import class_means, counting
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Means, means_of_sums
-from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
-from astralearn.core.counting import Counted, Part, no_peaks
-from astralearn.core.elementary import at_least, is_numpy, or_one
+from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio, signed
+from astralearn.core.counting import Counted, Part, divisor_of_all, mean_log, no_peaks
+from astralearn.core.elementary import at_least, is_numpy, or_one, sigmoid
 from astralearn.core.inputs import Array, ArrayLike, Axis
 
 # The q of `root_gmn_loss`.
@@ -83,7 +83,7 @@ class Loss:
     ) -> Array:
         """J of labelled logits; arguments as in `loss_functions`."""
         xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-        means = self._looked(g, y, weight, axis, xp, with_pulls=False).means
+        means = self._looked(g, y, weight, axis, xp).means
         return xp.sum(self.of_means(means, xp=xp), axis=axis)
 
     def gradient(
@@ -97,13 +97,16 @@ class Loss:
     ) -> Array:
         """∂J/∂g, shaped as the logits; arguments as in `loss_functions`."""
         xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-        found = self._looked(g, y, weight, axis, xp, with_logs=False)
+        found = self._looked(g, y, weight, axis, xp)
         factors = self.factors(found.means, found.peaks, xp=xp)
         return class_means.gradient(found.pulls, y, factors)
 
     def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """What this loss needs of arrays g, y and weight; see `counting.count`."""
-        return self._counted(g, y, weight, axis, xp)
+        """What this loss needs of arrays g, y and weight, not to be differentiated.
+
+        See `counting.count`.
+        """
+        return self._counted(g, y, weight, axis, xp, is_final=True)
 
     def count_known(
         self, parts: Sequence[tuple[Array, Array, Array]], *, axis: Axis, xp: Any
@@ -159,17 +162,15 @@ class Loss:
         """e^peak/M^q."""
         return xp.exp(xp.clip(peak - self.power * of_class.log_right, LOG_NOTHING, _HIGHEST))
 
-    def _looked(
-        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
-    ) -> Counted:
+    def _looked(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Counted:
         """As `count`, without peaks where NumPy's values show no need of them."""
         if not (self.is_logarithmic and is_numpy(xp)):
-            return self._counted(g, y, weight, axis, xp, **wanted)
+            return self._counted(g, y, weight, axis, xp)
         means, (part,) = self.count_known([(g, y, weight)], axis=axis, xp=xp)
         return Counted(means, *part)
 
     def _counted(
-        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
+        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, *, is_final: bool = False
     ) -> Counted:
         return counting.count(
             g,
@@ -180,8 +181,40 @@ class Loss:
             with_wrong=self.reads_wrong,
             axis=axis,
             xp=xp,
-            **wanted,
+            is_final=is_final,
         )
+
+
+class MeanLoss(Loss):
+    """Cross-entropy, a mean over all examples: alone, it need not tell the classes apart."""
+
+    def value(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        *,
+        axis: Axis = None,
+        xp: Any = None,
+    ) -> Array:
+        """Minus the mean of ln right; arguments as in `loss_functions`."""
+        xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+        whole = divisor_of_all(g, weight, axis, xp)
+        return -xp.sum(mean_log(signed(g, y), weight, whole, axis, xp), axis=axis)
+
+    def gradient(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        *,
+        axis: Axis = None,
+        xp: Any = None,
+    ) -> Array:
+        """Every pull over the whole weight; arguments as in `loss_functions`."""
+        xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+        each = (1.0 if weight is None else weight) / divisor_of_all(g, weight, axis, xp)
+        return class_means.gradient(sigmoid(signed(g, y), xp), y, (each, each))
 
 
 def _mean_value(means: Means, *, xp: Any) -> Array:
@@ -239,7 +272,7 @@ def _balanced_accuracy_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
 
 
 LOSSES: dict[str, Loss] = {
-    "bce": Loss(0.0, _mean_value, _mean_falls),
+    "bce": MeanLoss(0.0, _mean_value, _mean_falls),
     "gmn": _geometric(1.0),
     "f1": Loss(1.0, _f1_value, _f1_falls, reads_wrong=True),
     "mcc": Loss(1.0, _mcc_value, _mcc_falls, reads_wrong=True),
