@@ -173,3 +173,11 @@ def brute_factors(name: str, counts, power: float) -> list[float]:
             up, down = ([*sums[:k], at + sign * step, *sums[k + 1 :]] for sign in (1, -1))
             found.append(float(-(power or 1) * (value(*up) - value(*down)) / (2 * step)))
         return found
+
+
+def drawn_logits(n=60, seed=0, scale=3.0):
+    """Logits, labels of which a tenth are 1, and weights."""
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n)
+    y[: max(2, n // 10)] = 1
+    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)

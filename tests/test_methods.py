@@ -14,7 +14,7 @@ from astralearn.methods import (
     METHOD_NAMES,
     PAPER_NETWORKS,
     RIVALS,
-    TREES,
+    TREE_METHODS,
     choose,
     paper_ladder,
 )
@@ -55,7 +55,7 @@ def test_everything_that_is_offered_is_a_classifier():
         pytest.importorskip(library)
     methods, absent = choose(["all", "entrants"])
     assert [m.name for m in methods] == METHOD_NAMES
-    assert [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS, *ENTRANTS] == METHOD_NAMES
+    assert [*PAPER_NETWORKS, DEFAULT_METHOD, *TREE_METHODS, *RIVALS, *ENTRANTS] == METHOD_NAMES
     assert set(FAST) < set(METHOD_NAMES)
     assert all(is_classifier(m.estimator) for m in methods)
     assert absent == []

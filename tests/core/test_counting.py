@@ -7,22 +7,16 @@ from array_api_compat import array_namespace
 from astralearn.core import LOSSES
 from astralearn.core.class_means import gradient
 from namespaces import NAMESPACES
+from oracles import drawn_logits
 
 NAMES = list(LOSSES)
-
-
-def data(n=30, seed=2, scale=8.0):
-    rng = np.random.default_rng(seed)
-    y = np.zeros(n)
-    y[: max(2, n // 10)] = 1
-    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [8.0, 400.0], ids=["shallow", "deep"])
 def test_known_values_are_counted_as_any(space, name, scale):
-    g, y, w = data(scale=scale)
+    g, y, w = drawn_logits(30, seed=2, scale=scale)
     loss = LOSSES[name]
     with space.double(), np.errstate(under="ignore"):
         arrays = [space.asarray(a) for a in (g, y, w)]
@@ -65,7 +59,7 @@ def test_extreme_logits_are_finite(name, dtype, scale):
 @pytest.mark.parametrize("name", NAMES)
 def test_classes_that_no_weight_tells_apart_weigh_what_they_number(name):
     """Σw of the negatives is then what the positives leave, or TN + FP."""
-    g, y, _ = data()
+    g, y, _ = drawn_logits(30, seed=2, scale=8.0)
     loss = LOSSES[name]
     plain, weighted = (loss.count(g, y, w, axis=None, xp=np) for w in (None, np.ones_like(g)))
     assert [float(of_class.total.item()) for of_class in plain.means] == [27.0, 3.0]

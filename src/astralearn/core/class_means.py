@@ -107,7 +107,7 @@ def count_class(
         if peaked:
             logs = power * log_right
             peak = highest_of(logs, is_zero(weight, xp), axis=axis, keepdims=True, xp=xp)
-            # Above 0 only for examples without weight.
+            # Only examples without weight would be above 0.
             shares = weight * xp.exp(xp.clip(logs - peak, LOG_NOTHING, 0.0))
             peak = xp.squeeze(peak, axis=axis)
         else:
@@ -140,7 +140,7 @@ def add_class(mine: ClassMeans, theirs: ClassMeans, *, power: float, xp: Any) ->
     return ClassMeans(total, shares[0] * mine.wrong + shares[1] * theirs.wrong, log_right)
 
 
-def scaled(means: Means, of_negatives: Array, of_positives: Array) -> Means:
+def reweighed(means: Means, of_negatives: Array, of_positives: Array) -> Means:
     """The means of examples whose weights are multiplied by a factor for each class."""
     negatives, positives = means
     return Means(

@@ -129,12 +129,12 @@ def soft_confusion(
     >>> float(soft_confusion([-2.0, 2.0, 2.0], [0, 0, 1]).fpr)
     0.5
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    xp, g, y, weight = labelled_logits(logits, y, sample_weight, xp)
     right, wrong = right_and_wrong(signed(g, y), xp)
-    return count(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
+    return count_soft(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
 
 
-def count(
+def count_soft(
     y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any
 ) -> SoftConfusion:
     """The four sums, from each example's probability of being right and wrong."""
@@ -150,7 +150,7 @@ def count(
     )
 
 
-def labelled(
+def labelled_logits(
     logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, xp: Any
 ) -> tuple[Any, Array, Array, Array]:
     """Logits, labels and weights as arrays, checked unless `xp` is given."""

@@ -26,7 +26,7 @@ from astralearn.core.inputs import Array, Axis
 _EXACT = 1 << 24
 
 
-class Part(NamedTuple):
+class CountedPart(NamedTuple):
     """What a part of a batch keeps for its gradient, as in `Counted`."""
 
     peaks: tuple[Array, Array]
@@ -217,7 +217,7 @@ def _in_units_of_peaks(
     highest = [highest_of(bound, none, axis=axis, keepdims=True, xp=xp) for none in absent]
     below = minus_abs(m, xp) - ((1.0 - y) * highest[0] + y * highest[1])
     if weight is not None:
-        # Above 0 only for examples without weight.
+        # Only examples without weight would be above 0.
         below = xp.clip(below, LOG_NOTHING, 0.0)
     unit = (1.0 - y) * xp.exp(highest[0]) + y * xp.exp(highest[1])
     powers, wrong = right_and_wrong_by(below, m, unit, power, xp)

@@ -19,7 +19,7 @@ TINY = 1e-30
 # 1/2!, 1/3!, …: enough terms that |v| < ½ is exact to rounding of float64.
 _FACTORIAL_RECIPROCALS = tuple(1.0 / math.factorial(k) for k in range(2, 17))
 
-# Minus the coefficients of q, q², … in −q/ln(1−q).
+# −q/ln(1−q) is 1 minus these times q, q², …
 _GREGORY = (1 / 2, 1 / 12, 1 / 24, 19 / 720, 3 / 160)
 
 
