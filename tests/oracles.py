@@ -1,4 +1,6 @@
-"""The paper's formulas, literally, in mpmath's arbitrary precision: what the core is judged against."""
+"""The paper's formulas, literally, in mpmath's arbitrary precision: what the core is judged
+against.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def _far_below(x: float, b: float) -> dict[str, mp.mpf]:
 
 
 def points(n: int, dtype: type, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """b log-uniform in [1, 1e6], |x| log-uniform in [1e-6, 300] of both signs, half of them where |bx| < 20; both ends of b included."""
+    """b log-uniform in [1, 1e6], |x| log-uniform in [1e-6, 300] of both signs, half of them where
+    |bx| < 20; both ends of b included.
+    """
     rng = np.random.default_rng(seed)
     b = np.exp(rng.uniform(0, np.log(1e6), n))
     b[: n // 20], b[n // 20 : n // 10] = 1, 1e6
@@ -69,7 +73,9 @@ def tolerance(space, dtype):
 
 
 def worst_relative_error(got: np.ndarray, exact_values: list[mp.mpf]) -> float:
-    """Over the values that the dtype holds with full precision: smaller ones are subnormal or 0, larger ones infinite."""
+    """Over the values that the dtype holds with full precision: smaller ones are subnormal or 0,
+    larger ones infinite.
+    """
     limits = np.finfo(got.dtype)
     with mp.workdps(40):
         errors = [

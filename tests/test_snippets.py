@@ -1,4 +1,6 @@
-"""The snippets of README and docs, run as they stand: each page is one program, after what its reader is said to have already."""
+"""The snippets of README and docs, run as they stand: each page is one program, after what its
+reader is said to have already.
+"""
 
 import os
 import re
@@ -27,7 +29,8 @@ dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 LOADER = "loader = [(x[:100], y[:100]), (x[100:], y[100:])]"
 KERAS = """
 import keras, numpy as np
-x = np.random.default_rng(0).normal(size=(200, 4)).astype("float32"); y = (x[:, :1] > 1.5).astype("float32")
+x = np.random.default_rng(0).normal(size=(200, 4)).astype("float32")
+y = (x[:, :1] > 1.5).astype("float32")
 model = keras.Sequential([keras.layers.Dense(1)])
 """
 CARDS = (

@@ -141,7 +141,7 @@ def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype,
 @pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e25])
 @pytest.mark.slow
 def test_weights_whose_square_float32_loses(space, name, scale):
-    """Every loss is a ratio of weights: their scale counts neither in autodiff nor in closed forms."""
+    """Every loss is a ratio of weights: no derivative sees their scale."""
     g, y, w = (a.astype(np.float32) for a in drawn_logits(12, seed=7))
     expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), w.tolist()))
     with space.double():
