@@ -76,7 +76,7 @@ def exp_and_power(v: Array, power: float, xp: Any) -> tuple[Array, Array]:
 
 
 def raised(share: Array, power: float, xp: Any) -> Array:
-    """share^q in [0, 1], by square roots where they serve: any power takes libraries longer."""
+    """share^q in [0, 1], by square roots where they serve: they take less time."""
     if power == 1:
         return share
     if power == 0.25:

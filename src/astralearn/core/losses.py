@@ -192,7 +192,7 @@ class Loss:
 
 
 class MeanLoss(Loss):
-    """Cross-entropy, a mean over all examples: alone, it need not tell the classes apart."""
+    """Cross-entropy, a mean over all examples, which need not tell the classes apart."""
 
     def _values(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Array:
         whole = divisor_of_all(g, weight, axis, xp)
