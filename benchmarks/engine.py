@@ -1,12 +1,17 @@
-"""The engine against an idiomatic PyTorch loop, side by side in one run; asserts the promises of the README.
+"""The engine against an idiomatic PyTorch loop in one run; asserts the README's promises.
 
-(a) 50 skin-sized networks with validation every epoch, 5,000 epochs, per network and epoch; shorter runs gain less.
+(a) 50 skin-sized networks with validation every epoch, 5,000 epochs, per network and epoch; shorter
+runs gain less.
 (b) One fit of 2,000 epochs in a fresh process, compile time included.
 (c) Rows from 1e4 to 1e7: time per row and epoch, and peak memory.
-(d) Time to compile, none for a second fit of the same shape, and less where JAX keeps what it compiled for the next process.
-(e) The default fit of the paper's problems, first and second (needs the data: see `astralearn data list`).
-(f) The training loss that Adam reaches in the paper's 10,000 epochs, and L-BFGS in 100 iterations (needs the data).
-(g) What long runs gain by chunks that stay in the cache and by vectors as wide as the registers: ten folds over one
+(d) Time to compile, none for a second fit of the same shape, and less where JAX keeps what it
+compiled for the next process.
+(e) The default fit of the paper's problems, first and second (needs the data: see `astralearn data
+list`).
+(f) The training loss that Adam reaches in the paper's 10,000 epochs, and L-BFGS in 100 iterations
+(needs the data).
+(g) What long runs gain by chunks that stay in the cache and by vectors as wide as the registers:
+ten folds over one
     table of cod-763's size, CPU time per network and epoch, with and without.
 
     python benchmarks/engine.py [a b c d e f g]
@@ -18,7 +23,8 @@ import sys
 from pathlib import Path
 
 # ruff: noqa: E402
-# benchmarks/torch.py lies beside this script, where Python looks first: without this line it would be imported in place of PyTorch.
+# benchmarks/torch.py lies beside this script, where Python looks first: without this line it would
+# be imported in place of PyTorch.
 sys.path[:] = [
     entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
 ]
@@ -56,7 +62,8 @@ def torch_epochs(
     hidden: int = HIDDEN,
     validation: bool = True,
 ) -> float:
-    """Seconds per epoch of the loop a PyTorch user would write: BCE on z, Adam, the slope at its own rate.
+    """Seconds per epoch of the loop a PyTorch user would write: BCE on z, Adam, the slope at its
+    own rate.
 
     sizes: rows to train and to validate on.
     """
@@ -145,7 +152,8 @@ def a() -> None:
     ratio = statistics.median(t / e for t, e in turns)
     torch_ms, engine_ms = (statistics.median(values) * 1e3 for values in zip(*turns, strict=True))
     print(
-        f"(a) ms per network and epoch: PyTorch {torch_ms:.2f}, engine {engine_ms:.4f}: {ratio:.0f} times faster"
+        f"(a) ms per network and epoch: PyTorch {torch_ms:.2f}, engine {engine_ms:.4f}: "
+        f"{ratio:.0f} times faster"
     )
     assert ratio >= 20, "promised: at least 20 times"
 
@@ -199,7 +207,8 @@ def b() -> None:
         ratios[name] = statistics.median(t / e for t, e in turns)
         torch_s, fit_s = (statistics.median(values) for values in zip(*turns, strict=True))
         print(
-            f"(b) first fit, 2,000 epochs, compiling too, {name}: PyTorch {torch_s:.1f} s, ours {fit_s:.2f} s: {ratios[name]:.1f} times"
+            f"(b) first fit, 2,000 epochs, compiling too, {name}: PyTorch {torch_s:.1f} s, ours "
+            f"{fit_s:.2f} s: {ratios[name]:.1f} times"
         )
     assert ratios[narrow] >= 8, "promised: at least 8 times"
 
@@ -229,7 +238,8 @@ fold = Fold(Rows(X, y > 0, np.ones(n, np.float32)), view)
 stack = Stack(architecture, [fold], [0], initialise(architecture, rng)[None], np.asarray([7.396]))
 segments, each = 12, max(1, int(1e6 / n))
 ends = []
-train(stack, Settings(epochs=segments * each, records=segments), progress=lambda p: ends.append(time.perf_counter()))
+settings = Settings(epochs=segments * each, records=segments)
+train(stack, settings, progress=lambda p: ends.append(time.perf_counter()))
 print(min(np.diff(ends)) / each / n * 1e9, (peak - before + X.nbytes) / X.nbytes)
 """
 
@@ -243,7 +253,8 @@ def _scale(n: int) -> list[float]:
 
 def c() -> None:
     print(
-        "(c) 20 features, one network of 11 hidden units: ns per row and epoch, and peak memory as a multiple of the float32 data"
+        "(c) 20 features, one network of 11 hidden units: ns per row and epoch, and peak memory "
+        "as a multiple of the float32 data"
     )
     sizes = (10_000, 100_000, 1_000_000, 10_000_000)
     turns = [
@@ -264,7 +275,8 @@ def d() -> None:
     ]
     first, second = (statistics.median(values) for values in zip(*turns, strict=True))
     print(
-        f"(d) first fit of one epoch {first:.2f} s, second {second:.3f} s: compiling takes {first - second:.2f} s, once"
+        f"(d) first fit of one epoch {first:.2f} s, second {second:.3f} s: compiling takes "
+        f"{first - second:.2f} s, once"
     )
     assert first - second < 2, "promised: under 2 s"
     assert second < 0.2 * first, "promised: no compiling for a second fit of the same shape"
@@ -280,7 +292,8 @@ def d() -> None:
         ]
     without, cached = (statistics.median(values) for values in zip(*turns, strict=True))
     print(
-        f"(d) the default's first fit in a new process {without:.2f} s, with JAX's cache of earlier processes {cached:.2f} s"
+        f"(d) the default's first fit in a new process {without:.2f} s, with JAX's cache of "
+        f"earlier processes {cached:.2f} s"
     )
 
 
@@ -297,7 +310,8 @@ for name in ("ijcnn-971", "cod-3500", "skin-4000", "cod-763", "skin-588"):
         start = time.perf_counter()
         ASTraClassifier(random_state=0).fit(X, y)
         times.append(time.perf_counter() - start)
-    print(f"(e) {name}: {len(X):,} rows, first fit {times[0]:.2f} s, then {min(times[1:]):.2f} s", flush=True)
+    found = f"first fit {times[0]:.2f} s, then {min(times[1:]):.2f} s"
+    print(f"(e) {name}: {len(X):,} rows, {found}", flush=True)
 """
 
 
@@ -313,13 +327,16 @@ for name in ("ijcnn-971", "cod-763"):
     rows = problem.draw(0)
     X, y = np.asarray(problem.X)[rows], problem.y[rows]
     for loss in ("bce", "gmn"):
-        for options in ({"epochs": 10_000, "learning_rate": 0.001}, {"epochs": 100, "solver": "lbfgs"}):
+        adam, lbfgs = {"epochs": 10_000, "learning_rate": 0.001}, {"epochs": 100, "solver": "lbfgs"}
+        for options in (adam, lbfgs):
             start = time.perf_counter()
             on_every_row = {"validation_fraction": 0.0, "selection": "last"}
-            model = ASTraClassifier.paper(loss, random_state=0, slope_limit=0.25, **on_every_row, **options).fit(X, y)
+            given = {"random_state": 0, "slope_limit": 0.25, **on_every_row, **options}
+            model = ASTraClassifier.paper(loss, **given).fit(X, y)
             seconds = time.perf_counter() - start
             last = model.history_["loss"][-1]
-            print(f"(f) {name}, {loss}, {model.solver}: loss {last:.2e} after {model.n_iter_:,} in {seconds:.1f} s", flush=True)
+            found = f"loss {last:.2e} after {model.n_iter_:,} in {seconds:.1f} s"
+            print(f"(f) {name}, {loss}, {model.solver}: {found}", flush=True)
 """
 
 
@@ -378,7 +395,8 @@ def g() -> None:
         without, tuned = (statistics.median(values) for values in zip(*turns, strict=True))
         ratio = statistics.median(before / after for before, after in turns)
         print(
-            f"(g) {loss}, ms per network and epoch on one core: {without:.4f} without, {tuned:.4f} with: {ratio:.2f} times faster"
+            f"(g) {loss}, ms per network and epoch on one core: {without:.4f} without, "
+            f"{tuned:.4f} with: {ratio:.2f} times faster"
         )
 
 

@@ -1,18 +1,23 @@
-"""What ASTra, GMN and the slope's own learning rate cost in Keras's fit(): time per step beside BinaryCrossentropy(from_logits=True).
+"""What ASTra, GMN and the slope's own learning rate cost in Keras's fit(): time per step beside
+BinaryCrossentropy(from_logits=True).
 
-    python benchmarks/keras.py                     every installed backend, each in its own process; exits with 1 if a promise is missed
+    python benchmarks/keras.py                     every installed backend, each in its own process;
+                                                   exits with 1 if a promise is missed
     python benchmarks/keras.py jax                 one backend
 
-The same small model (10 inputs, 32 and 16 units) and the same batches of 512 rows; ours adds the layer, the loss and the optimizer around
-Adam. Both models train in turn for half a minute, a hundred steps at a time, so that whatever else the machine does falls on both; the
-ratio is the median over these pairs. Only train_on_batch's step is timed, through fit() on data in memory, without metrics.
+The same small model (10 inputs, 32 and 16 units) and the same batches of 512 rows; ours adds the
+layer, the loss and the optimizer around Adam. Both models train in turn for half a minute, a
+hundred steps at a time, so that whatever else the machine does falls on both; the ratio is the
+median over these pairs. Only train_on_batch's step is timed, through fit() on data in memory,
+without metrics.
 """
 
 import sys
 from pathlib import Path
 
 # ruff: noqa: E402
-# This file is called keras, and Python looks beside a script first: without this line `import keras` would find the script itself.
+# This file is called keras, and Python looks beside a script first: without this line `import
+# keras` would find the script itself.
 sys.path[:] = [
     entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
 ]
@@ -72,7 +77,8 @@ def measure() -> int:
     )
     times = ", ".join(f"{name} {statistics.median(each):.2f} ms" for name, each in rounds.items())
     print(
-        f"{keras.config.backend():12}{times}: {ratio:.2f} (at most {LIMIT}) {'MISSED' if ratio > LIMIT else 'held'}",
+        f"{keras.config.backend():12}{times}: {ratio:.2f} (at most {LIMIT}) "
+        f"{'MISSED' if ratio > LIMIT else 'held'}",
         flush=True,
     )
     return int(ratio > LIMIT)

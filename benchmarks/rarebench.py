@@ -53,9 +53,14 @@ def run(folder: Path, half: str, ks: Sequence[int], draws: int, *, ours: bool) -
     """Run what the folder's file lacks."""
     for_mcc = Method(FOR_MCC, ASTraClassifier(decision="mcc"))
     bench(
-        HALVES[half], methods=[OURS if ours else "fast", for_mcc], ks=ks, draws=draws, quick=True, out=folder,
-        progress=lambda now: print(f"{now.done}/{now.total} {now.problem} {now.method}", flush=True),
-    )  # fmt: skip
+        HALVES[half],
+        methods=[OURS if ours else "fast", for_mcc],
+        ks=ks,
+        draws=draws,
+        quick=True,
+        out=folder,
+        progress=lambda now: print(now.done, now.total, now.problem, now.method, flush=True),
+    )
 
 
 def keep(folders: Sequence[Path]) -> None:

@@ -97,15 +97,16 @@ def page() -> None:
             f"  method is the best, or within {WITHIN} of its expected score, in {hits.mean():.0%}"
         )
         print(
-            f"  (the best in {(draws.regret == 0).mean():.0%}); mean regret {draws.regret.mean():.3f}"
+            f"  (the best in {(draws.regret == 0).mean():.0%}); mean regret "
+            f"{draws.regret.mean():.3f}"
         )
         print(f"  best single method for all tasks: {_fixed(draws)}")
         print("  stated sureness  draws  mean stated  right")
         for low, high in ((0.0, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01)):
             part = draws[(draws.sureness >= low) & (draws.sureness < high)]
             if len(part):
-                print(f"  {low:.1f} to {min(high, 1):.1f} {len(part):12} {part.sureness.mean():10.2f}"
-                      f" {part.is_best.mean():10.2f}")  # fmt: skip
+                means = f"{part.sureness.mean():10.2f} {part.is_best.mean():10.2f}"
+                print(f"  {low:.1f} to {min(high, 1):.1f} {len(part):12} {means}")
         print(f"  all {len(draws):19} {draws.sureness.mean():10.2f} {draws.is_best.mean():10.2f}")
 
 

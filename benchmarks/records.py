@@ -64,7 +64,10 @@ def stamp(name: str) -> None:
 
 
 def put(path: Path, script: str, text: str) -> None:
-    """Put a script's text where a page has marked its place: <!-- script: begin --> … <!-- end -->."""
+    """Put a script's text where a page has marked its place.
+
+    The marks are <!-- script: begin --> … <!-- end -->.
+    """
     before, begin, rest = path.read_text().partition(f"<!-- {script}: begin -->")
     if not begin:
         raise ValueError(f"{path.name} has no place marked <!-- {script}: begin -->")

@@ -1,9 +1,9 @@
 """Does another way to train reach the paper's cod-763? A trainer of its own, by autodiff.
 
 docs/reproduction.md says which cells of Table 2 no epoch of our networks reaches, the ASTra
-networks' on cod-763 among them. The paper leaves open how inputs are scaled, the batch, Adam's ε, the initial bias, and
-more. Here each of these is changed once, on the same folds, from the same starts. The trainer
-shares the core's formulas with the engine, and nothing else.
+networks' on cod-763 among them. The paper leaves open how inputs are scaled, the batch, Adam's ε,
+the initial bias, and more. Here each of these is changed once, on the same folds, from the same
+starts. The trainer shares the core's formulas with the engine, and nothing else.
 
     python benchmarks/regime.py run      runs what results/regime.csv.gz lacks
     python benchmarks/regime.py report   prints the table from it

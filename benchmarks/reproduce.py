@@ -139,8 +139,10 @@ def spread_sentence(records: list[StartRecord]) -> str:
         np.median([getattr(s, of) for s in found.values()]) for of in ("starts", "draws")
     )
     return (
-        f"Other initial weights move the G-Mean of a fold by {starts:.2f} (median standard deviation "
-        f"over cells; {found[by_starts].starts:.2f} for {' '.join(by_starts)}), another draw that of "
+        f"Other initial weights move the G-Mean of a fold by {starts:.2f} (median standard "
+        "deviation "
+        f"over cells; {found[by_starts].starts:.2f} for {' '.join(by_starts)}), another draw that "
+        "of "
         f"five folds by {draws:.2f}."
     )
 

@@ -5,8 +5,8 @@
 
 Three commands on 50,000 × 10 rows with 12 positives; 1e7 rows × 30 features of Parquet; scores from
 the command line, Python, a reloaded file and ONNX; how often the culprit feature is named first.
-Time is CPU time, divided by two cores where work is shared by two, so a busy machine changes little.
-Asserts: each command within 10 s, at least 200,000 rows/s within 1 GB, 1e-5, 95 %.
+Time is CPU time, divided by two cores where work is shared by two, so a busy machine changes
+little. Asserts: each command within 10 s, at least 200,000 rows/s within 1 GB, 1e-5, 95 %.
 """
 
 from __future__ import annotations

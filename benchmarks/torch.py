@@ -1,16 +1,19 @@
-"""What ASTra and GMN cost beside BCEWithLogitsLoss: forward and backward at 1e6 logits, side by side in one run.
+"""What ASTra and GMN cost beside BCEWithLogitsLoss: forward and backward at 1e6 logits, side by
+side in one run.
 
     python benchmarks/torch.py            exits with 1 if a promise is missed
 
-Each repetition times every contender once, in turn, so that whatever else the machine does falls on all of them; the ratio is that
-of the fastest repetitions. One thread and its CPU time, because a shared machine rarely has two to itself.
+Each repetition times every contender once, in turn, so that whatever else the machine does falls on
+all of them; the ratio is that of the fastest repetitions. One thread and its CPU time, because a
+shared machine rarely has two to itself.
 """
 
 import sys
 from pathlib import Path
 
 # ruff: noqa: E402
-# This file is called torch, and Python looks beside a script first: without this line `import torch` would find the script itself.
+# This file is called torch, and Python looks beside a script first: without this line `import
+# torch` would find the script itself.
 sys.path[:] = [
     entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent
 ]
@@ -115,8 +118,9 @@ def recipe() -> int:
 def main() -> int:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    # Logits come out of a model, whose arrays are larger. Having freed one such, glibc keeps memory instead of returning it after each
-    # step, which costs whoever allocates next, and depends on what ran before.
+    # Logits come out of a model, whose arrays are larger. Having freed one such, glibc keeps memory
+    # instead of returning it after each step, which costs whoever allocates next, and depends on
+    # what ran before.
     torch.empty(8 * N)
     x = torch.randn(N, requires_grad=True)
     y = (torch.rand(N) < 0.01).float()
@@ -154,7 +158,8 @@ def main() -> int:
         ratio = best[name] / best[base]
         missed += ratio > limit
         print(
-            f"{name} / {base}: {ratio:.2f} (at most {limit}) {'MISSED' if ratio > limit else 'held'}"
+            f"{name} / {base}: {ratio:.2f} (at most {limit}) "
+            f"{'MISSED' if ratio > limit else 'held'}"
         )
     return int(missed > 0)
 

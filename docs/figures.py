@@ -1,4 +1,4 @@
-"""Draws the figures of the documentation, and puts the demo's output into README: `make figures`."""
+"""Draws the documentation's figures, and puts the demo's output into README: `make figures`."""
 
 from __future__ import annotations
 

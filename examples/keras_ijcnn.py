@@ -1,11 +1,13 @@
-"""The paper's network in Keras on ijcnn-971: five positives among 4,858 rows, three folds to train, one to validate, one to test.
+"""The paper's network in Keras on ijcnn-971: five positives among 4,858 rows, three folds to train,
+one to validate, one to test.
 
-    KERAS_BACKEND=jax python examples/keras_ijcnn.py [epochs]       the paper trains 10,000 epochs; 2,000 by default here
+    KERAS_BACKEND=jax python examples/keras_ijcnn.py [epochs]     2,000; the paper has 10,000
 
-One hidden layer of ceil((22 + 1)/2) = 12 units, Leaky ReLU 0.3, He and Glorot initialisation, Adam 0.001, full batch, GMN loss, ASTra, the
-slope's learning rate by Eq. 10, and of all epochs after a burn-in the one with the best soft FNR on the validation fold. Every fold has one
-positive, so each either finds it or not: five yes-or-no trials say little, and the paper averages over many repetitions
-(`astralearn reproduce`).
+One hidden layer of ceil((22 + 1)/2) = 12 units, Leaky ReLU 0.3, He and Glorot initialisation, Adam
+0.001, full batch, GMN loss, ASTra, the slope's learning rate by Eq. 10, and of all epochs after a
+burn-in the one with the best soft FNR on the validation fold. Every fold has one positive, so each
+either finds it or not: five yes-or-no trials say little, and the paper averages over many
+repetitions (`astralearn reproduce`).
 """
 
 import argparse
@@ -64,11 +66,13 @@ def main(epochs: int = 2000, folds: int = 5) -> list[tuple[float, float]]:
         rates.append((float(positive[y == 1].mean()), float((~positive[y == 0]).mean())))
         threshold = float(keras.ops.convert_to_numpy(model.layers[-1].threshold)[0])
         print(
-            f"fold {split.fold}: TPR {rates[-1][0]:.0f}, TNR {rates[-1][1]:.4f}, threshold {threshold:.3f}",
+            f"fold {split.fold}: TPR {rates[-1][0]:.0f}, TNR {rates[-1][1]:.4f}, threshold "
+            f"{threshold:.3f}",
             flush=True,
         )
     print(
-        f"G-Mean {np.mean([math.sqrt(tpr * tnr) for tpr, tnr in rates]):.3f} over {len(rates)} folds"
+        f"G-Mean {np.mean([math.sqrt(tpr * tnr) for tpr, tnr in rates]):.3f} over {len(rates)} "
+        "folds"
     )
     return rates
 

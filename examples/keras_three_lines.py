@@ -1,8 +1,11 @@
 """An existing Keras model for a rare class, with rare_head as the last layer and a cut by decide.
 
-    KERAS_BACKEND=jax python examples/keras_three_lines.py          or tensorflow, or torch; lines marked (1) to (4) are all that changes
+    KERAS_BACKEND=jax python examples/keras_three_lines.py          or tensorflow, or torch
 
-Synthetic data: 20 positives among 10,000 rows, judged on 200 positives and 10,000 negatives of the same two clouds.
+Lines marked (1) to (4) are all that changes.
+
+Synthetic data: 20 positives among 10,000 rows, judged on 200 positives and 10,000 negatives of the
+same two clouds.
 """
 
 import keras
@@ -63,7 +66,8 @@ def judge(model: keras.Model, cut: float) -> str:
     x, y = cloud(200, 10_000, seed=1)
     predicted = model.predict(x, verbose=0, batch_size=len(x))[:, 0] >= cut
     recall, specificity = predicted[y == 1].mean(), (~predicted[y == 0]).mean()
-    return f"recall {recall:.3f}, specificity {specificity:.3f}, G-Mean {np.sqrt(recall * specificity):.3f}"
+    g_mean = np.sqrt(recall * specificity)
+    return f"recall {recall:.3f}, specificity {specificity:.3f}, G-Mean {g_mean:.3f}"
 
 
 if __name__ == "__main__":

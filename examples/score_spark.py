@@ -52,7 +52,8 @@ def main() -> None:
         risk = scored.toPandas().sort_values("id")["risk"].to_numpy()
         spark.stop()
     print(
-        f"{len(risk)} rows, as the model scores them here: {np.allclose(risk, model.predict_risk(table))}"
+        f"{len(risk)} rows, as the model scores them here: "
+        f"{np.allclose(risk, model.predict_risk(table))}"
     )
 
 

@@ -1,16 +1,22 @@
-"""A small CNN on Fashion-MNIST with one class kept at a handful of positives: RareHead beside BCE and GMN-ASTra.
+"""A small CNN on Fashion-MNIST with one class kept at a handful of positives: RareHead beside BCE
+and GMN-ASTra.
 
-    python examples/torch_fashion_mnist.py                       five positives against 6,000 negatives, three draws, minutes
+    python examples/torch_fashion_mnist.py          5 positives, 6,000 negatives, 3 draws: minutes
     python examples/torch_fashion_mnist.py --positives 20 --seeds 5 --epochs 12
 
-The data come from the Debian package dataset-fashion-mnist (`apt-get install dataset-fashion-mnist`); elsewhere, put the four files of
-https://github.com/zalandoresearch/fashion-mnist (train-images-idx3-ubyte.gz and so on) into a folder and name it with --data.
+The data come from the Debian package dataset-fashion-mnist (`apt-get install
+dataset-fashion-mnist`); elsewhere, put the four files of
+https://github.com/zalandoresearch/fashion-mnist (train-images-idx3-ubyte.gz and so on) into a
+folder and name it with --data.
 
-The positives are shirts, the class most often confused with others; the negatives a random sample of the nine other classes. Each
-method trains the same network on the same stratified mini-batches with the same number of steps, and is judged at its own
-threshold on the 10,000 test images: that of `decide` for RareHead, logit 0 for the others. The five positives are redrawn for every seed: look at the spread before the mean.
+The positives are shirts, the class most often confused with others; the negatives a random sample
+of the nine other classes. Each method trains the same network on the same stratified mini-batches
+with the same number of steps, and is judged at its own threshold on the 10,000 test images: that of
+`decide` for RareHead, logit 0 for the others. The five positives are redrawn for every seed: look
+at the spread before the mean.
 
-benchmarks/deep.py has the study: all ten classes, other data and networks, more rivals; its tables are in docs/pytorch.md.
+benchmarks/deep.py has the study: all ten classes, other data and networks, more rivals; its tables
+are in docs/pytorch.md.
 """
 
 from __future__ import annotations
@@ -40,7 +46,7 @@ SHIRT = 6
 
 
 def read_idx(path: Path) -> Tensor:
-    """An IDX file of bytes: two zeros, the type, the number of dimensions, their sizes, the values."""
+    """An IDX file of bytes: two zeros, the type, how many dimensions, their sizes, the values."""
     raw = gzip.decompress(path.read_bytes())
     shape = [int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(raw[3])]
     return torch.frombuffer(bytearray(raw[4 + 4 * len(shape) :]), dtype=torch.uint8).reshape(shape)
@@ -87,7 +93,8 @@ def train(
     if method == "RareHead":
         learns[torch.nonzero(y == 0).reshape(-1)[::5]] = False  # to decide on
     rows = TensorDataset(images[learns], y[learns])
-    # BCE sees the classes as they are (an ordinary shuffled loader); the others need positives in every batch to make sense.
+    # BCE sees the classes as they are (an ordinary shuffled loader); the others need positives in
+    # every batch to make sense.
     sampler = StratifiedBatchSampler(y[learns], 256, positives_per_batch=16, seed=seed)
     batches = DataLoader(rows, batch_sampler=sampler)
     if method == "BCE":
@@ -138,13 +145,15 @@ def main() -> int:
     arguments = parser.parse_args()
     if not (arguments.data / "train-images-idx3-ubyte.gz").exists():
         print(
-            f"Fashion-MNIST is not in {arguments.data}: `apt-get install dataset-fashion-mnist`, or name its folder with --data."
+            f"Fashion-MNIST is not in {arguments.data}: `apt-get install dataset-fashion-mnist`, "
+            "or name its folder with --data."
         )
         return 2
     train_images, train_y = load(arguments.data, "train")
     test_images, test_y = load(arguments.data, "t10k")
     print(
-        f"{arguments.positives} shirts against {arguments.negatives} others, {arguments.epochs} epochs, {arguments.seeds} draws"
+        f"{arguments.positives} shirts against {arguments.negatives} others, {arguments.epochs} "
+        f"epochs, {arguments.seeds} draws"
     )
     print(f"{'':14}{'G-Mean':>16}{'recall':>16}{'specificity':>16}{'MCC':>16}")
     for method in ("BCE", "weighted BCE", "GMN-ASTra", "RareHead"):

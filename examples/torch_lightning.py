@@ -1,4 +1,5 @@
-"""RareHead in a LightningModule: its loss, its readings in the progress bar and every logger, and a cut.
+"""RareHead in a LightningModule: its loss, its readings in the progress bar and every logger, and a
+cut.
 
     pip install lightning
     python examples/torch_lightning.py
@@ -33,7 +34,8 @@ class RareClassifier(lightning.LightningModule):
         return self.model(x)
 
     def on_train_epoch_start(self) -> None:
-        # Lightning tells samplers the epoch, but no batch sampler: after a checkpoint it would begin with the first epoch's order.
+        # Lightning tells samplers the epoch, but no batch sampler: after a checkpoint it would
+        # begin with the first epoch's order.
         self.trainer.train_dataloader.batch_sampler.set_epoch(self.current_epoch)
 
     def training_step(self, batch: tuple[Tensor, Tensor], _: int) -> Tensor:
@@ -41,7 +43,8 @@ class RareClassifier(lightning.LightningModule):
         return self.head.loss(self(x), y)
 
     def on_train_epoch_end(self) -> None:
-        # FNR, FPR, e-ratio, G-Mean, MCC and τ, in the logger (TensorBoard's, CSV, …) and the progress bar.
+        # FNR, FPR, e-ratio, G-Mean, MCC and τ, in the logger (TensorBoard's, CSV, …) and the
+        # progress bar.
         self.log_dict(self.head.readings(), prog_bar=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:

@@ -1,4 +1,5 @@
-"""RareHead in skorch: a scikit-learn classifier around the same model, cross-validated by scikit-learn.
+"""RareHead in skorch: a scikit-learn classifier around the same model, cross-validated by
+scikit-learn.
 
     pip install skorch
     python examples/torch_skorch.py
@@ -22,7 +23,9 @@ except ImportError:
 
 
 def both_columns(g: torch.Tensor) -> torch.Tensor:
-    """Probabilities of both classes, as scikit-learn wants them: z of a rebalanced logit is σ(g). skorch knows this of BCE only."""
+    """Probabilities of both classes, as scikit-learn wants them: z of a rebalanced logit is σ(g).
+    skorch knows this of BCE only.
+    """
     z = torch.sigmoid(g)
     return torch.stack([1 - z, z], dim=-1)
 
@@ -73,7 +76,8 @@ def main(epochs: int = 100) -> dict[str, float]:
         )
         scores[name] = result["test_balanced_accuracy"].mean()
         print(
-            f"{name:10} balanced accuracy {scores[name]:.3f}, AUC {result['test_roc_auc'].mean():.3f}"
+            f"{name:10} balanced accuracy {scores[name]:.3f}, AUC "
+            f"{result['test_roc_auc'].mean():.3f}"
         )
     return scores
 

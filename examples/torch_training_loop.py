@@ -1,8 +1,10 @@
-"""A plain PyTorch training loop for a rare class, with RareHead: lines marked (1) to (4) are all that changes.
+"""A plain PyTorch training loop for a rare class, with RareHead: lines marked (1) to (4) are all
+that changes.
 
-    python examples/torch_training_loop.py [FOLDER]      seconds; curves for TensorBoard go to the folder
+    python examples/torch_training_loop.py [FOLDER]    seconds; the folder is for TensorBoard
 
-Synthetic data: 20 positives among 10,000 rows, judged on 200 positives and 10,000 negatives of the same two clouds.
+Synthetic data: 20 positives among 10,000 rows, judged on 200 positives and 10,000 negatives of the
+same two clouds.
 """
 
 import sys
@@ -68,7 +70,8 @@ def judge(flags: Callable[[torch.Tensor], torch.Tensor]) -> str:
     x, y = cloud(200, 10_000, seed=1).tensors
     predicted = flags(x)
     recall, specificity = predicted[y == 1].float().mean(), (~predicted[y == 0]).float().mean()
-    return f"recall {recall:.3f}, specificity {specificity:.3f}, G-Mean {(recall * specificity).sqrt():.3f}"
+    g_mean = (recall * specificity).sqrt()
+    return f"recall {recall:.3f}, specificity {specificity:.3f}, G-Mean {g_mean:.3f}"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from astralearn.paper_network import Decided
 
 
 class Nearest(ClassifierMixin, BaseEstimator):
-    """Says 1 where a row is nearer to the positives' mean; `noise` moves the decision by the seed, so that seeds show."""
+    """Says 1 where a row is nearer to the positives' mean; `noise` moves the decision by the seed,
+    so that seeds show.
+    """
 
     def __init__(self, noise=0.0, seconds=0.0, random_state=None):
         self.noise = noise
@@ -33,7 +35,9 @@ class Nearest(ClassifierMixin, BaseEstimator):
 
 
 class Stacked(Nearest):
-    """The same with fit_many and a history, as ASTraClassifier has; `calls` counts how often a stack was trained."""
+    """The same with fit_many and a history, as ASTraClassifier has; `calls` counts how often a
+    stack was trained.
+    """
 
     calls = 0
 
@@ -74,9 +78,14 @@ class CheapNetwork(BaseEstimator):
 
     def fit_many(self, X, y, splits, *, random_states):
         return [
-            _CheapStarts([Nearest(1.0, 0.0, seed + start).fit(X[train], y[train]) for start in range(self.starts)])
+            _CheapStarts(
+                [
+                    Nearest(1.0, 0.0, seed + start).fit(X[train], y[train])
+                    for start in range(self.starts)
+                ]
+            )
             for (train, _, _), seed in zip(splits, random_states, strict=True)
-        ]  # fmt: skip
+        ]
 
 
 class _CheapStarts:

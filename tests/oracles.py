@@ -1,4 +1,6 @@
-"""The paper's formulas, literally, in mpmath's arbitrary precision: what the core is judged against."""
+"""The paper's formulas, literally, in mpmath's arbitrary precision: what the core is judged
+against.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def _far_below(x: float, b: float) -> dict[str, mp.mpf]:
 
 
 def points(n: int, dtype: type, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """b log-uniform in [1, 1e6], |x| log-uniform in [1e-6, 300] of both signs, half of them where |bx| < 20; both ends of b included."""
+    """b log-uniform in [1, 1e6], |x| log-uniform in [1e-6, 300] of both signs, half of them where
+    |bx| < 20; both ends of b included.
+    """
     rng = np.random.default_rng(seed)
     b = np.exp(rng.uniform(0, np.log(1e6), n))
     b[: n // 20], b[n // 20 : n // 10] = 1, 1e6
@@ -69,7 +73,9 @@ def tolerance(space, dtype):
 
 
 def worst_relative_error(got: np.ndarray, exact_values: list[mp.mpf]) -> float:
-    """Over the values that the dtype holds with full precision: smaller ones are subnormal or 0, larger ones infinite."""
+    """Over the values that the dtype holds with full precision: smaller ones are subnormal or 0,
+    larger ones infinite.
+    """
     limits = np.finfo(got.dtype)
     with mp.workdps(40):
         errors = [
@@ -173,3 +179,11 @@ def brute_factors(name: str, counts, power: float) -> list[float]:
             up, down = ([*sums[:k], at + sign * step, *sums[k + 1 :]] for sign in (1, -1))
             found.append(float(-(power or 1) * (value(*up) - value(*down)) / (2 * step)))
         return found
+
+
+def drawn_logits(n=60, seed=0, scale=3.0):
+    """Logits, labels of which a tenth are 1, and weights."""
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n)
+    y[: max(2, n // 10)] = 1
+    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)

@@ -1,4 +1,4 @@
-"""Small problems with a handful of positives, and a classifier that is fitted to them in a moment."""
+"""Small problems with a handful of positives, and a classifier that is fitted in a moment."""
 
 import numpy as np
 

@@ -40,7 +40,10 @@ def winner(name):
     """An answer with this method first."""
     records = {
         method: [
-            Record("p", method, 0, fold, 80, 18, 1, 1 - hit, hit, None, 0.1, ranks=f"{fold}:1{'-+'[hit]}")
+            Record(
+                "p", method, 0, fold, 80, 18, 1, 1 - hit, hit, None, 0.1,
+                ranks=f"{fold}:1{'-+'[hit]}",
+            )
             for fold in range(5)
         ]
         for method, hit in ((name, 1), ("other", 0))

@@ -1,4 +1,6 @@
-"""`import astralearn` is light: no framework, and hardly more than NumPy. Each claim is made in a fresh interpreter."""
+"""`import astralearn` is light: no framework, and hardly more than NumPy. Each claim is made in a
+fresh interpreter.
+"""
 
 import subprocess
 import sys

@@ -34,7 +34,7 @@ def table():
 @pytest.fixture
 def blocks(monkeypatch):
     monkeypatch.setattr(large_table, "LARGE", 1 << 20)
-    monkeypatch.setattr(large_table, "ROWS_AT_ONCE", 30_000)
+    monkeypatch.setattr(large_table, "READ_AT_ONCE", 30_000)
 
 
 @pytest.mark.slow

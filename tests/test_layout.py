@@ -5,6 +5,7 @@ may enter, and what is mended must leave them.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -201,6 +202,14 @@ def test_every_module_has_its_test_and_every_test_its_module():
     assert by_room(astray) == OPEN_TESTS, astray
     assert set(TESTED_ELSEWHERE) <= modules - tested
     assert set(WITHOUT_MODULE) <= tested - modules
+
+
+def test_the_map_names_every_module():
+    """docs/architecture.md has every room and every module in its tree."""
+    tree = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    words = set(re.findall(r"\w+", tree))
+    modules = [name.removesuffix(".py") for name in NAMES if not name.endswith("__main__.py")]
+    assert not [name for name in modules if not words.issuperset(name.split("/"))]
 
 
 def test_files_are_short():

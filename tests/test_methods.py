@@ -14,7 +14,7 @@ from astralearn.methods import (
     METHOD_NAMES,
     PAPER_NETWORKS,
     RIVALS,
-    TREES,
+    TREE_METHODS,
     choose,
     paper_ladder,
 )
@@ -55,7 +55,7 @@ def test_everything_that_is_offered_is_a_classifier():
         pytest.importorskip(library)
     methods, absent = choose(["all", "entrants"])
     assert [m.name for m in methods] == METHOD_NAMES
-    assert [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS, *ENTRANTS] == METHOD_NAMES
+    assert [*PAPER_NETWORKS, DEFAULT_METHOD, *TREE_METHODS, *RIVALS, *ENTRANTS] == METHOD_NAMES
     assert set(FAST) < set(METHOD_NAMES)
     assert all(is_classifier(m.estimator) for m in methods)
     assert absent == []
@@ -103,7 +103,8 @@ def test_absent_boosting_libraries_are_named(monkeypatch):
     methods, absent = choose(["trees"])
     assert [m.name for m in methods] == ["ASTra-LightGBM"]
     assert absent == [
-        f"ASTra-{name} was left out: {name.lower()} is not installed (pip install 'astralearn[boosting]')"
+        f"ASTra-{name} was left out: {name.lower()} is not installed (pip install "
+        "'astralearn[boosting]')"
         for name in ("XGBoost", "CatBoost")
     ]
 
@@ -155,7 +156,10 @@ def test_boosted_trees_run_through_the_study(tmp_path):
 def test_unknown_names():
     with pytest.raises(
         ValueError,
-        match=r"no such method: 'kNN'; there are BCE, GMN, .*and the groups default, ladder, trees, rivals, entrants, fast, all",
+        match=(
+            r"no such method: 'kNN'; there are BCE, GMN, .*and the groups default, ladder, trees, "
+            r"rivals, entrants, fast, all"
+        ),
     ):
         choose(["kNN"])
 

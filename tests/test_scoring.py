@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(scoring, "ROWS_AT_ONCE", 400)
+    monkeypatch.setattr(scoring, "SCORED_AT_ONCE", 400)
 
 
 def scored_csv(folder, **options):

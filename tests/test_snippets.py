@@ -30,7 +30,8 @@ dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 LOADER = "loader = [(x[:100], y[:100]), (x[100:], y[100:])]"
 KERAS = """
 import keras, numpy as np
-x = np.random.default_rng(0).normal(size=(200, 4)).astype("float32"); y = (x[:, :1] > 1.5).astype("float32")
+x = np.random.default_rng(0).normal(size=(200, 4)).astype("float32")
+y = (x[:, :1] > 1.5).astype("float32")
 model = keras.Sequential([keras.layers.Dense(1)])
 """
 CARDS = (

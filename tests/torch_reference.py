@@ -1,4 +1,6 @@
-"""The paper's training loop in plain PyTorch, from the paper's formulas and autograd: what the engine is judged against."""
+"""The paper's training loop in plain PyTorch, from the paper's formulas and autograd: what the
+engine is judged against.
+"""
 
 from __future__ import annotations
 

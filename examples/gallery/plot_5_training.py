@@ -2,8 +2,8 @@
 Training, watched
 =================
 
-How the threshold τ, the e-ratio FNR/FPR and the slope's learning rate move while networks learn from
-ten positives among 4,000 rows, under three losses.
+How the threshold τ, the e-ratio FNR/FPR and the slope's learning rate move while networks learn
+from ten positives among 4,000 rows, under three losses.
 """
 
 # %%

@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-TREES = 200
+FOREST_TREES = 200
 
 
 def _extra_trees() -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return ExtraTreesClassifier(TREES, class_weight="balanced")
+    return ExtraTreesClassifier(FOREST_TREES, class_weight="balanced")
 
 
 def _random_forest() -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(TREES, class_weight="balanced_subsample")
+    return RandomForestClassifier(FOREST_TREES, class_weight="balanced_subsample")
 
 
 def _discriminant() -> Any:

@@ -25,13 +25,13 @@ from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.encoder import TableEncoder
 
 LARGE = 2 << 30  # bytes of values, uncompressed, from which a table is read in blocks
-ROWS_AT_ONCE = 1 << 18
-THREADS = 2
+READ_AT_ONCE = 1 << 18
+READING_THREADS = 2
 
 T = TypeVar("T")
 
 
-class Classes(NamedTuple):
+class TargetClasses(NamedTuple):
     """The two classes of a target: the minority's label, and the others' name."""
 
     target: str
@@ -70,7 +70,7 @@ def fit_large(
 
     target, positive: as for `astralearn.fit_score.fit_table`.
     """
-    stream = row_stream(path, rows=ROWS_AT_ONCE)
+    stream = row_stream(path, rows=READ_AT_ONCE)
     if target not in stream.columns():
         raise MissingColumnError(f"no column {target!r}; there are {', '.join(stream.columns())}")
     classes, n_rows, notes = _classes(stream, target, positive)
@@ -92,7 +92,7 @@ class Blocks:
 
     stream: RowStream
     encoder: TableEncoder
-    classes: Classes
+    classes: TargetClasses
     kind: str = "block"
 
     def each(
@@ -108,10 +108,10 @@ class Blocks:
             try:
                 piece = Piece(self.encoder.transform(block), self.classes.of(block), None)
             except ValueError as error:
-                raise ValueError(f"block {number} of {ROWS_AT_ONCE:,} rows: {error}") from error
+                raise ValueError(f"block {number} of {READ_AT_ONCE:,} rows: {error}") from error
             return look(piece, *more)
 
-        return list(in_threads(of_block, blocks, threads=THREADS))
+        return list(in_threads(of_block, blocks, threads=READING_THREADS))
 
     def merged(self, look: Callable[[Piece], T], plus: Callable[[T, T], T]) -> T:
         """What they add up to, in the file's order."""
@@ -130,7 +130,7 @@ def _known(stream: RowStream, names: Sequence[str], target: str) -> Iterator[pd.
 
 def _classes(
     stream: RowStream, target: str, positive: object
-) -> tuple[Classes, list[int], list[str]]:
+) -> tuple[TargetClasses, list[int], list[str]]:
     """The classes, how many rows are of the majority and of the minority, and notes."""
     counts, missing = pd.Series(dtype=int), 0
     for block in stream.frames([target], []):
@@ -140,12 +140,12 @@ def _classes(
     counts = counts.astype(int).sort_values(ascending=False, kind="stable")
     notes = [f"{missing} rows without {target!r} were left out"] if missing else []
     minority = minority_of(counts, target, positive, notes)
-    classes = Classes(target, minority, majority_of(counts, minority, target))
+    classes = TargetClasses(target, minority, majority_of(counts, minority, target))
     n_positives = int(counts[minority])
     return classes, [int(counts.sum()) - n_positives, n_positives], notes
 
 
-def _sample(stream: RowStream, classes: Classes, n_rows: Sequence[int]) -> pd.DataFrame:
+def _sample(stream: RowStream, classes: TargetClasses, n_rows: Sequence[int]) -> pd.DataFrame:
     """At most 100,000 rows of each class, drawn at random, in the file's order."""
     wanted = []
     for n, places in zip(n_rows, places_in_pool(n_rows, seed=0), strict=True):

@@ -14,7 +14,7 @@ from astralearn.entrants import ENTRANTS
 from astralearn.study.method import Method
 from astralearn.study.paper import Protocol
 
-# Name → loss and activation, from no intervention to both.
+# The ladder goes from no intervention to both: name → loss and activation.
 PAPER_NETWORKS = {
     "BCE": ("bce", "sigmoid"),
     "GMN": ("gmn", "sigmoid"),
@@ -24,7 +24,7 @@ PAPER_NETWORKS = {
 
 DEFAULT_METHOD = "ASTraClassifier"
 
-# Package → the extra that installs it.
+# Each package comes with an extra.
 EXTRAS = {
     "imblearn": "peers",
     "lightgbm": "boosting",
@@ -97,11 +97,11 @@ def _expanded(names: Sequence[str]) -> list[str]:
     groups = {
         "default": [*ladder, *DEFAULT_RIVALS],
         "ladder": ladder,
-        "trees": list(TREES),
+        "trees": list(TREE_METHODS),
         "rivals": list(RIVALS),
         "entrants": list(ENTRANTS),
         "fast": list(FAST),
-        "all": [*ladder, *TREES, *RIVALS],
+        "all": [*ladder, *TREE_METHODS, *RIVALS],
     }
     known = {name.lower(): [name] for name in METHOD_NAMES} | groups
     wanted: list[str] = []
@@ -135,7 +135,7 @@ def _estimator(name: str, epochs: int | None, decision: Any = None) -> Any:
     if name in PAPER_NETWORKS:
         loss, activation = PAPER_NETWORKS[name]
         return _network(loss, activation, **network)
-    maker = {**TREES, **RIVALS, **ENTRANTS}[name]
+    maker = {**TREE_METHODS, **RIVALS, **ENTRANTS}[name]
     return maker(**network) if maker is _weighted else maker()
 
 
@@ -232,8 +232,8 @@ def _lightgbm() -> Any:
     return LGBMClassifier(is_unbalance=True, n_jobs=1, verbose=-1)
 
 
-# GMN-ASTra on boosted trees instead of a network.
-TREES: dict[str, Callable[..., Any]] = {
+# These are GMN-ASTra on boosted trees instead of a network.
+TREE_METHODS: dict[str, Callable[..., Any]] = {
     "ASTra-LightGBM": _astra_lightgbm,
     "ASTra-XGBoost": _astra_xgboost,
     "ASTra-CatBoost": _astra_catboost,
@@ -248,10 +248,10 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "BalancedRF": _balanced_forest,
     "LightGBM": _lightgbm,
 }
-METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREES, *RIVALS, *ENTRANTS]
+METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREE_METHODS, *RIVALS, *ENTRANTS]
 # The best of RareBench's rivals in some score, that are quick enough for a first answer.
 DEFAULT_RIVALS = ("logistic", "EasyEnsemble", "BalancedRF", "ExtraTrees", "HistGB")
-# Seconds of a fold of 50,000 rows and ten columns on one core, about.
+# A fold of 50,000 rows and ten columns takes about so many seconds on one core.
 SECONDS = {
     **dict.fromkeys(("RUSBoost", "LDA", "logistic"), 0.1),
     **dict.fromkeys(("XGBoost", "LightGBM", "HD-Ensemble (rebuilt)"), 0.5),

@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from astralearn.classifier.rows import Part, ViewOptions, make_folds
 from astralearn.engine.interrupts import interrupts_deferred
 from astralearn.engine.network import Architecture, predict_logits
-from astralearn.engine.rows import Costs, Rows
+from astralearn.engine.rows import RowCosts, Rows
 from astralearn.engine.stack import History, Settings, State, Trained
 from astralearn.engine.view import View
 
-KEPT = ("epoch", "e_ratio", "threshold", "val_fnr")  # of a history
+KEPT_OF_HISTORY = ("epoch", "e_ratio", "threshold", "val_fnr")  # of a history
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Starts:
             last=are_positive[1],
             looks=are_positive[2:],
             chosen_epoch=int(self.trained.chosen_epoch[k]),
-            history={name: history[name] for name in KEPT},
+            history={name: history[name] for name in KEPT_OF_HISTORY},
         )
 
 
@@ -122,7 +122,7 @@ class PaperNetwork(BaseEstimator):
         rows = Rows(np.asarray(X, np.float64), np.asarray(y) == 1, np.ones(len(y)))
         seeds = [check_random_state(s).randint(np.iinfo(np.int32).max) for s in random_states]
         parts = [
-            Part(train=train, held_out=validation, seed=seed, inverted=False, costs=Costs())
+            Part(train=train, held_out=validation, seed=seed, inverted=False, costs=RowCosts())
             for (train, validation, _), seed in zip(splits, seeds, strict=True)
         ]
         view = ViewOptions(standardize=True, clip=None, distance=False)

@@ -24,12 +24,12 @@ from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
 from astralearn.tabular.columns import NUMBER, listed
 
-ROWS_AT_ONCE = 1 << 15
+SCORED_AT_ONCE = 1 << 15
 WORKERS = 2
 MOST_BAD_NAMED = 20
 ADDED = ("risk", "rank", "flag", "reasons")
 
-Progress = Callable[[int], None]
+RowsDone = Callable[[int], None]
 
 
 @dataclass
@@ -60,7 +60,7 @@ def score_table(
     *,
     rule: FlagRule | None = None,
     explain: bool = False,
-    progress: Progress | None = None,
+    progress: RowsDone | None = None,
     separator: str | None = None,
     encoding: str | None = None,
 ) -> ScoredTable:
@@ -97,7 +97,7 @@ def score_table(
     model = load(model) if isinstance(model, str | Path) else model
     encoder = model.encoder_
     # The previous row of a group may stand anywhere in the table.
-    at_once = ROWS_AT_ONCE if encoder.group is None else 1 << 40
+    at_once = SCORED_AT_ONCE if encoder.group is None else 1 << 40
     stream = row_stream(data, rows=at_once, separator=separator, encoding=encoding)
     writer = RowWriter(out, stream.form if str(out).lower().endswith(TEXT_ENDINGS) else None)
     scored = ScoredTable(notes=_differences(model, stream))
@@ -165,7 +165,7 @@ def _frames(model: TabularASTraClassifier, stream: RowStream) -> Iterator[pd.Dat
 
 
 def _all_risks(
-    model: TabularASTraClassifier, stream: RowStream, scored: ScoredTable, told: Progress
+    model: TabularASTraClassifier, stream: RowStream, scored: ScoredTable, told: RowsDone
 ) -> tuple[np.ndarray, np.ndarray]:
     """Risk, NaN for bad rows, and whether the model's cut flags it, of every row."""
     risks, cuts, start = [], [], 0

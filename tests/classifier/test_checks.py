@@ -12,7 +12,7 @@ from astralearn.classifier.checks import (
 )
 from astralearn.classifier.labels import TwoClasses
 from astralearn.core import LOSSES
-from astralearn.engine.rows import Costs
+from astralearn.engine.rows import RowCosts
 from rare_problems import quick, rare
 
 
@@ -97,11 +97,11 @@ def test_balanced_takes_weights_for_repetitions():
 
 
 def test_a_label_that_is_not_named_costs_one():
-    assert costs_of({"yes": 5}, LABELS, LabelSums.of(Y, np.ones(12))) == Costs(1.0, 5.0)
-    assert costs_of({"yes": 5}, LABELS._replace(positive=0), LabelSums.of(Y, np.ones(12))) == Costs(
-        5.0, 1.0
-    )
-    assert costs_of(None, LABELS, LabelSums.of(Y, np.ones(12))) == Costs(1.0, 1.0)
+    assert costs_of({"yes": 5}, LABELS, LabelSums.of(Y, np.ones(12))) == RowCosts(1.0, 5.0)
+    assert costs_of(
+        {"yes": 5}, LABELS._replace(positive=0), LabelSums.of(Y, np.ones(12))
+    ) == RowCosts(5.0, 1.0)
+    assert costs_of(None, LABELS, LabelSums.of(Y, np.ones(12))) == RowCosts(1.0, 1.0)
 
 
 def test_a_positive_class_that_is_settled_stays_so():

@@ -89,7 +89,9 @@ def test_selection_wants_validation_rows_of_both_classes():
     for label, name in ((0, "minority"), (1, "majority")):
         with pytest.raises(
             ValueError,
-            match=f'selection="fnr" needs validation rows of both classes; found none of the {name}',
+            match=(
+                f'selection="fnr" needs validation rows of both classes; found none of the {name}'
+            ),
         ):
             quick(selection="fnr").fit(X, y, validation=(X[y == label], y[y == label]))
     weight = np.where(y == 1, 0.0, 1.0)

@@ -100,7 +100,7 @@ def test_constant_and_equal_features_are_no_trouble():
 
 
 def test_of_many_rows_some_are_drawn(monkeypatch):
-    monkeypatch.setattr(linear, "MOST_ROWS", 20)
+    monkeypatch.setattr(linear, "ROWS_PER_MODEL", 20)
     u, positive, weight = rows(n=300)
     found, left_out = fit_linear(u, positive, weight, seed=0)
     again, same = fit_linear(u, positive, weight, seed=0)

@@ -3,7 +3,7 @@ import pytest
 
 from astralearn.classifier.decision import cut_for, left_out, possible_worlds
 from astralearn.classifier.evidence import evidence_of
-from astralearn.classifier.model_cut import FLATTERY, TAIL, cut_scores
+from astralearn.classifier.model_cut import FLATTERY, MODEL_TAIL, cut_scores
 
 
 def scored(k=20, n=4000, lead=3.0, seed=0):
@@ -17,7 +17,7 @@ def scored(k=20, n=4000, lead=3.0, seed=0):
 def test_the_cut_is_the_decision_s_in_evidence(decision, seen):
     scores, y = scored()
     majority, positives = scores[y == 0], scores[y == 1]
-    evidence = evidence_of(majority, np.ones(len(majority)), highest=scores.max(), tail=TAIL)
+    evidence = evidence_of(majority, np.ones(len(majority)), highest=scores.max(), tail=MODEL_TAIL)
     share = len(positives) / (len(positives) + FLATTERY) if seen else 1.0
     rests_on = left_out(
         positives=share * evidence(positives),

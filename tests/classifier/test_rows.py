@@ -14,7 +14,7 @@ from astralearn.classifier.rows import (
     view_of,
     with_distance,
 )
-from astralearn.engine.rows import Costs, Rows
+from astralearn.engine.rows import RowCosts, Rows
 from astralearn.engine.view import FAR, View
 
 SCALED = ViewOptions(standardize=True, clip=None, distance=False)
@@ -22,11 +22,11 @@ MIX = np.array([[2.0, 0.5, 0.0], [0.0, 1.0, -3.0], [0.0, 0.0, 1.0]])
 
 
 def whole(rows, held_out=None, fraction=0.0, seed=0):
-    return make_fold(rows, held_out, SCALED, fraction=fraction, seed=seed, costs=Costs())
+    return make_fold(rows, held_out, SCALED, fraction=fraction, seed=seed, costs=RowCosts())
 
 
 def part(numbers, seed=0):
-    return Part(train=numbers, held_out=None, seed=seed, inverted=False, costs=Costs())
+    return Part(train=numbers, held_out=None, seed=seed, inverted=False, costs=RowCosts())
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from astralearn.classifier.checks import LabelSums
 from astralearn.classifier.committee import plan
 from astralearn.classifier.rows import ViewOptions, make_fold, view_of
-from astralearn.classifier.shards import Piece, Reading, Shards, checked, describe
-from astralearn.engine.rows import Costs, Rows
+from astralearn.classifier.shards import Piece, PieceReading, Shards, checked, describe
+from astralearn.engine.rows import RowCosts, Rows
 
 OPTIONS = ViewOptions(standardize=True, clip=5.0, distance=True)
 # Uneven, one without any row, one with nothing but positives.
@@ -40,7 +40,7 @@ class Listed:
 def shards_of(pieces, minority=1):
     described = checked(pieces.each(describe), pieces.kind)
     dtype = np.result_type(*[one.dtype for one in described])
-    return Shards(pieces, Reading(dtype, minority, ()), described)
+    return Shards(pieces, PieceReading(dtype, minority, ()), described)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_statistics_are_those_of_one_place(table, dtype):
 def test_the_pool_is_the_one_that_would_be_drawn_in_one_place(table):
     X, y, weight = table
     rows = Rows(X, y == 1, weight)
-    whole = make_fold(rows, None, OPTIONS, fraction=0.0, seed=3, costs=Costs())
+    whole = make_fold(rows, None, OPTIONS, fraction=0.0, seed=3, costs=RowCosts())
     expected = plan(whole, 2, 3, committee=True).fold.train
     drawn = shards_of(Listed(X, y, weight)).pool(3)
     seen = drawn.take(drawn.weight > 0)  # Copies of positives weigh nothing, as there.
@@ -87,7 +87,7 @@ def test_of_many_rows_of_both_classes_the_pool_is_drawn_and_nothing_merged():
     y = np.arange(230_000) % 2
     expected = plan(
         make_fold(
-            Rows(X, y == 1, np.ones(len(y))), None, OPTIONS, fraction=0.0, seed=1, costs=Costs()
+            Rows(X, y == 1, np.ones(len(y))), None, OPTIONS, fraction=0.0, seed=1, costs=RowCosts()
         ),
         1,
         1,

@@ -90,7 +90,7 @@ def test_the_same_seed_grows_the_same_trees_in_any_number_of_threads(few):
 
 
 def test_heavy_rows_are_drawn_often_and_large_classes_in_part(monkeypatch):
-    monkeypatch.setattr(trees, "MOST_ROWS", 50)
+    monkeypatch.setattr(trees, "ROWS_PER_TREE", 50)
     weight = np.ones(100)
     weight[7] = 100
     boot = Bootstrap(np.arange(1000, 1100), np.cumsum(weight))

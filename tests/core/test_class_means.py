@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 
 from astralearn.core import LOSSES, SoftConfusion
-from astralearn.core.class_means import ClassMeans, Means, count_class, gradient, scaled
+from astralearn.core.class_means import ClassMeans, Means, count_class, gradient, reweighed
+from oracles import drawn_logits
 
 NAMES = list(LOSSES)
-
-
-def data(n=60, seed=0, scale=3.0):
-    rng = np.random.default_rng(seed)
-    y = np.zeros(n)
-    y[: max(2, n // 10)] = 1
-    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)
 
 
 def in_shards(name, shards, axis=None, xp=np):
@@ -35,7 +29,7 @@ def in_shards(name, shards, axis=None, xp=np):
     "cuts", [[30], [2, 3, 59], [6]], ids=["halves", "uneven", "all positives in the first"]
 )
 def test_shards_equal_the_joined_batch(name, cuts):
-    g, y, w = data(seed=1)
+    g, y, w = drawn_logits(seed=1)
     shards = list(zip(*(np.split(a, cuts) for a in (g, y, w)), strict=True))
     value, gradients = in_shards(name, shards)
     assert float(value[0]) == pytest.approx(float(LOSSES[name].value(g, y, w)), rel=1e-13)
@@ -63,7 +57,7 @@ def test_gmn_shards_are_exact_where_every_positive_is_lost(dtype):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_without_weight_do_not_exist(name):
-    g, y, w = data(20, seed=4)
+    g, y, w = drawn_logits(20, seed=4)
     w[[0, 7]] = 0
     g[0] = 500.0  # the best positive by far, were it there
     keep = w > 0
@@ -74,7 +68,7 @@ def test_rows_without_weight_do_not_exist(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_doubled_weights_keep_the_value_and_halve_the_gradient(name):
-    g, y, _ = data(seed=6)
+    g, y, _ = drawn_logits(seed=6)
     loss = LOSSES[name]
     found = loss.count(g, y, None, axis=None, xp=np)
     halved, whole = (
@@ -83,7 +77,7 @@ def test_doubled_weights_keep_the_value_and_halve_the_gradient(name):
     )
     np.testing.assert_allclose(2 * halved, whole, rtol=1e-12)
     np.testing.assert_allclose(
-        loss.of_means(scaled(found.means, 2.0, 2.0), xp=np),
+        loss.of_means(reweighed(found.means, 2.0, 2.0), xp=np),
         loss.of_means(found.means, xp=np),
         rtol=1e-13,
     )
@@ -91,7 +85,7 @@ def test_doubled_weights_keep_the_value_and_halve_the_gradient(name):
 
 @pytest.mark.parametrize("name", ["gmn", "root_gmn", "bce", "f1"])
 def test_a_class_counted_alone_is_counted_as_in_a_mixed_batch(name):
-    g, y, w = data(40, seed=3, scale=150.0)
+    g, y, w = drawn_logits(40, seed=3, scale=150.0)
     loss = LOSSES[name]
     with np.errstate(under="ignore"):
         means = loss.count(g, y, w, axis=None, xp=np).means

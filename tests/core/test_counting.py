@@ -6,24 +6,17 @@ from array_api_compat import array_namespace
 
 from astralearn.core import LOSSES
 from astralearn.core.class_means import gradient
-from astralearn.core.counting import count
 from namespaces import NAMESPACES
+from oracles import drawn_logits
 
 NAMES = list(LOSSES)
-
-
-def data(n=30, seed=2, scale=8.0):
-    rng = np.random.default_rng(seed)
-    y = np.zeros(n)
-    y[: max(2, n // 10)] = 1
-    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)
 
 
 @pytest.mark.parametrize("space", NAMESPACES, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scale", [8.0, 400.0], ids=["shallow", "deep"])
 def test_known_values_are_counted_as_any(space, name, scale):
-    g, y, w = data(scale=scale)
+    g, y, w = drawn_logits(30, seed=2, scale=scale)
     loss = LOSSES[name]
     with space.double(), np.errstate(under="ignore"):
         arrays = [space.asarray(a) for a in (g, y, w)]
@@ -63,15 +56,12 @@ def test_extreme_logits_are_finite(name, dtype, scale):
             assert np.isfinite(pulled).all()
 
 
-def test_what_is_not_wanted_is_left_out_and_the_rest_is_the_same():
-    g, y, w = data()
-    wanted = {"power": 0, "peaked": False, "with_wrong": True, "axis": None, "xp": np}
-    whole = count(g, y, w, **wanted)
-    without_logs = count(g, y, w, **wanted, with_logs=False)
-    without_pulls = count(g, y, w, **wanted, with_pulls=False)
-    assert without_pulls.pulls is None
-    assert without_pulls.means == whole.means
-    np.testing.assert_array_equal(without_logs.pulls, whole.pulls)
-    for of_class, expected in zip(without_logs.means, whole.means, strict=True):
-        assert of_class.log_right == 0
-        assert of_class[:2] == expected[:2]
+@pytest.mark.parametrize("name", NAMES)
+def test_classes_that_no_weight_tells_apart_weigh_what_they_number(name):
+    """Σw of the negatives is then what the positives leave, or TN + FP."""
+    g, y, _ = drawn_logits(30, seed=2, scale=8.0)
+    loss = LOSSES[name]
+    plain, weighted = (loss.count(g, y, w, axis=None, xp=np) for w in (None, np.ones_like(g)))
+    assert [float(of_class.total.item()) for of_class in plain.means] == [27.0, 3.0]
+    np.testing.assert_allclose(plain.means.flat, weighted.means.flat, rtol=1e-14)
+    np.testing.assert_allclose(plain.pulls, weighted.pulls, rtol=1e-14)

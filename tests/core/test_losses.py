@@ -12,17 +12,10 @@ import astralearn
 from astralearn.core import LOSSES, SoftConfusion
 from astralearn.core.class_means import Means
 from namespaces import KERAS_LONG, NAMESPACES
-from oracles import brute_factors, brute_gradient, brute_loss
+from oracles import brute_factors, brute_gradient, brute_loss, drawn_logits
 
 NAMES = list(LOSSES)
 DIFFERENTIABLE = [s for s in NAMESPACES if s.gradients]
-
-
-def data(n=60, seed=0, scale=3.0):
-    rng = np.random.default_rng(seed)
-    y = np.zeros(n)
-    y[: max(2, n // 10)] = 1
-    return rng.normal(0, scale, n), y, rng.uniform(0.1, 3, n)
 
 
 def test_the_table_names_every_loss():
@@ -35,7 +28,7 @@ def test_the_table_names_every_loss():
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
 def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weighted):
-    g, y, w = (a.astype(dtype) for a in data())
+    g, y, w = (a.astype(dtype) for a in drawn_logits())
     weight = w if weighted else np.ones_like(w)
     with space.double():
         arguments = [space.asarray(a) for a in ((g, y, w) if weighted else (g, y))]
@@ -55,7 +48,7 @@ def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weight
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
 def test_gradient_against_autodiff(space, name):
-    g, y, w = data(seed=1)
+    g, y, w = drawn_logits(seed=1)
     with space.double():
         y, w = space.asarray(y), space.asarray(w)
         (auto,) = space.gradients(
@@ -148,8 +141,8 @@ def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype,
 @pytest.mark.parametrize("scale", [1e-34, 1e-20, 1e25])
 @pytest.mark.slow
 def test_weights_whose_square_float32_loses(space, name, scale):
-    """Every loss is a ratio of weights: their scale counts neither in autodiff nor in closed forms."""
-    g, y, w = (a.astype(np.float32) for a in data(12, seed=7))
+    """Every loss is a ratio of weights: no derivative sees their scale."""
+    g, y, w = (a.astype(np.float32) for a in drawn_logits(12, seed=7))
     expected = np.asarray(brute_gradient(name, g.tolist(), y.tolist(), w.tolist()))
     with space.double():
         arrays = space.asarray(g), space.asarray(y), space.asarray(w * np.float32(scale))
@@ -198,7 +191,7 @@ def test_a_batch_of_one_class_still_teaches_that_class(name, label):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_doubled_weight_is_a_duplicated_row(name):
-    g, y, _ = data(20, seed=3)
+    g, y, _ = drawn_logits(20, seed=3)
     weight = np.ones(20)
     weight[[0, 5]] = 2
     again = np.concatenate([np.arange(20), [0, 5]])
@@ -217,7 +210,7 @@ def test_a_doubled_weight_is_a_duplicated_row(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_without_weight_does_not_exist(name):
-    g, y, w = data(20, seed=4)
+    g, y, w = drawn_logits(20, seed=4)
     w[[1, 7]] = 0
     keep = w > 0
     loss = LOSSES[name]
@@ -233,8 +226,8 @@ def test_a_row_without_weight_does_not_exist(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_loss_per_column(name):
-    g, y, w = data(60, seed=5)
-    g, y, w = g.reshape(20, 3), np.tile(data(20)[1][:, None], 3), w.reshape(20, 3)
+    g, y, w = drawn_logits(60, seed=5)
+    g, y, w = g.reshape(20, 3), np.tile(drawn_logits(20)[1][:, None], 3), w.reshape(20, 3)
     values, gradients = LOSSES[name].value(g, y, w, axis=0), LOSSES[name].gradient(g, y, w, axis=0)
     for j in range(3):
         assert values[j] == pytest.approx(
@@ -274,7 +267,7 @@ def test_bad_labels_are_refused_by_value_and_gradient(name):
 @pytest.mark.slow
 def test_the_block_of_the_readme(space, dtype):
     """A slope made of a number serves arrays of every library, in their dtype."""
-    x, y, _ = data()
+    x, y, _ = drawn_logits()
     with space.double():
         x, y = space.asarray(x.astype(dtype)), space.asarray(y.astype(dtype))
         b = astralearn.slope(0.25)

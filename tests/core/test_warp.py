@@ -94,9 +94,10 @@ def exact_pulls(dtype, *, positive):
 def test_pulls_against_mpmath(space, kind, dtype):
     """Off by less than 1e-5 in float32, up to b = 1e6.
 
-    Probabilities and dx in proportion to their own value, as far as it is above 1e-9 of the largest;
-    wrong of negatives in proportion to 1 where no steepness is asked for. db in proportion to the
-    larger of its two parts before they cancel near x = 0, ln right to that of 1 + |ln right|.
+    Probabilities and dx in proportion to their own value, as far as it is above 1e-9 of the
+    largest; wrong of negatives in proportion to 1 where no steepness is asked for. db in proportion
+    to the larger of its two parts before they cancel near x = 0, ln right to that of 1 + |ln
+    right|.
     """
     x, b, truth = exact_pulls(dtype, positive=kind == "positives")
     xp = space.xp or array_namespace(space.asarray(x))

@@ -75,14 +75,20 @@ def test_dense_with_quotes_and_missing_values(tmp_path):
 
 
 def test_sparse_with_quoted_values(tmp_path):
-    text = "@relation r\n@attribute x numeric\n@attribute c {'a, b',\"c d\"}\n@data\n{0 1, 1 'a, b'}\n{1 \"c d\"}\n{0 2}\n"
+    text = (
+        "@relation r\n@attribute x numeric\n@attribute c {'a, b',\"c d\"}\n"
+        "@data\n{0 1, 1 'a, b'}\n{1 \"c d\"}\n{0 2}\n"
+    )
     frame = read_arff(written(tmp_path, text))
     assert frame["x"].tolist() == [1, 0, 2]
     assert frame["c"].tolist() == ["a, b", "c d", "a, b"]
 
 
 def test_tabs_in_sparse_rows(tmp_path):
-    text = "@relation r\n@attribute x numeric\n@attribute c {a,'b c'}\n@data\n{0\t5,1\ta}\n{0 \t 6, 1\t'b c'}\n"
+    text = (
+        "@relation r\n@attribute x numeric\n@attribute c {a,'b c'}\n"
+        "@data\n{0\t5,1\ta}\n{0 \t 6, 1\t'b c'}\n"
+    )
     frame = read_arff(written(tmp_path, text))
     assert frame["x"].tolist() == [5, 6]
     assert frame["c"].tolist() == ["a", "b c"]
@@ -94,7 +100,10 @@ def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path):
 
 
 def test_keels_lines_of_inputs_and_outputs_are_skipped(tmp_path):
-    text = "@relation r\n@attribute x real [0.0, 9.0]\n@attribute c{a,b}\n@inputs x\n@outputs c\n@input x\n@output c\n@data\n1,a\n"
+    text = (
+        "@relation r\n@attribute x real [0.0, 9.0]\n@attribute c{a,b}\n@inputs x\n@outputs c\n"
+        "@input x\n@output c\n@data\n1,a\n"
+    )
     assert read_arff(written(tmp_path, text)).to_dict("list") == {"x": [1.0], "c": ["a"]}
 
 
@@ -173,7 +182,9 @@ def test_many_attributes_take_time_in_proportion(tmp_path):
 )
 @pytest.mark.parametrize("name", ["skin_nonskin", "cod-rna", "ijcnn1", "yeast6"])
 def test_the_papers_files_against_an_independent_reading(name):
-    """A second reading that shares nothing with the parser: zeros, then a loop over each row's pairs."""
+    """A second reading that shares nothing with the parser: zeros, then a loop over each row's
+    pairs.
+    """
     path = Path(os.environ["ASTRALEARN_DATA"]) / f"{name}.arff"
     lines = path.read_text().splitlines()
     start = next(i for i, line in enumerate(lines) if line.lower() == "@data")

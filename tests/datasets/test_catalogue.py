@@ -72,7 +72,10 @@ def test_a_problem_of_another_size_is_refused(monkeypatch):
     monkeypatch.setitem(CATALOGUE, "digits", replace(CATALOGUE["digits"], rows=1629))
     with pytest.raises(
         UnreadableError,
-        match=r"digits: rows, features and positives must be \(1629, 64, 5\); found \(1628, 64, 5\)",
+        match=(
+            r"digits: rows, features and positives must be \(1629, 64, 5\); found \(1628, 64, "
+            r"5\)"
+        ),
     ):
         load("digits")
 

@@ -1,4 +1,6 @@
-"""Downloads from a server on this machine, which can break off, ignore ranges, lie, and be switched off."""
+"""Downloads from a server on this machine, which can break off, ignore ranges, lie, and be switched
+off.
+"""
 
 import gc
 import hashlib
@@ -22,7 +24,9 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves CONTENT; breaks off after `break_after` bytes for the first `breaks` requests; remembers the ranges asked for."""
+    """Serves CONTENT; breaks off after `break_after` bytes for the first `breaks` requests;
+    remembers the ranges asked for.
+    """
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -312,7 +316,10 @@ def test_without_a_home_the_variable_is_named(tmp_path, monkeypatch):
 
 def test_whoever_waits_for_anothers_download_hears_ctrl_c(tmp_path):
     path = tmp_path / "x.arff"
-    code = f"from pathlib import Path; from astralearn.datasets import source; source._alone(Path({str(path)!r})).__enter__()"
+    code = (
+        "from pathlib import Path; from astralearn.datasets import source; "
+        f"source._alone(Path({str(path)!r})).__enter__()"
+    )
     with source._alone(path):
         waiting = subprocess.Popen(
             [sys.executable, "-c", f"print('here', flush=True); {code}"],

@@ -43,7 +43,9 @@ def test_names_left_blank_are_no_repetition(tmp_path):
 
 
 def test_the_types_of_a_large_file_are_guessed_once(tmp_path):
-    """pandas guesses block by block otherwise: integers far above a text stay integers, and "1" and 1 are two values."""
+    """pandas guesses block by block otherwise: integers far above a text stay integers, and "1" and
+    1 are two values.
+    """
     path = tmp_path / "table.csv"
     path.write_text("t,x\n" + "1,2\n" * 400_000 + "1.0,2\nb,2\n")
     assert set(read_table(path)["t"]) == {"1", "1.0", "b"}

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from astralearn.engine.reproducible import cholesky, product
+from astralearn.engine.reproducible import cholesky, tiled_product
 
 sizes = st.integers(1, 300)
 
@@ -14,7 +14,7 @@ sizes = st.integers(1, 300)
 def test_tiles_add_up_to_the_product(m, k, n, seed):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(m, k)), rng.normal(size=(k, n))
-    np.testing.assert_allclose(product(a, b), a @ b, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(tiled_product(a, b), a @ b, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("size", [1, 63, 64, 65, 200])
@@ -32,6 +32,6 @@ def test_both_are_the_same_with_any_number_of_threads():
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads, "blas"):
-            square = product(x.T, x)
+            square = tiled_product(x.T, x)
             found.append((square.tobytes(), cholesky(square).tobytes()))
     assert found[0] == found[1]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from astralearn.engine.rows import Costs, Fold, Rows, chunking, pack
+from astralearn.engine.rows import Fold, RowCosts, Rows, chunking, pack
 from astralearn.engine.view import View
 
 
@@ -27,7 +27,7 @@ def test_chunks_hold_every_row_with_little_to_spare(n, most):
 def test_each_row_is_there_once_scaled_and_weighted(n, n_val, n_folds):
     view = View(np.ones(3), np.full(3, 2.0))
     folds = [
-        Fold(rows(n, seed), view, rows(n_val, 50 + seed) if n_val else None, Costs(0.5, 3.0))
+        Fold(rows(n, seed), view, rows(n_val, 50 + seed) if n_val else None, RowCosts(0.5, 3.0))
         for seed in range(n_folds)
     ]
     everything = pack(folds, n_networks=n_folds, dtype=np.float64, chunk_numbers=256)
@@ -63,7 +63,7 @@ def test_folds_over_the_same_rows_are_packed_once(n, n_folds, validates):
             part(),
             View(rng.normal(size=3), rng.uniform(0.5, 2, 3)),
             part() if validates else None,
-            Costs(1.0, 2.0 + k),
+            RowCosts(1.0, 2.0 + k),
         )
         for k in range(n_folds)
     ]

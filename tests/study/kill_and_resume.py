@@ -1,6 +1,8 @@
-"""Kills a study again and again at random moments, then lets it finish. Run by test_run.py in an interpreter of its own.
+"""Kills a study again and again at random moments, then lets it finish. Run by test_run.py in an
+interpreter of its own.
 
-A child is forked for every attempt, so that twenty of them need one import of scikit-learn, not twenty.
+A child is forked for every attempt, so that twenty of them need one import of scikit-learn, not
+twenty.
 
 usage: kill_and_resume.py FILE KILLS JOBS SEED
 """
@@ -53,7 +55,8 @@ def main(path, kills, jobs, seed):
         if child == 0:
             run(work, path, n_jobs=jobs)
             os._exit(3)  # too early: the parent meant to kill it
-        # By progress and then by the clock, so that the moments are spread over the whole study on fast and slow machines alike.
+        # By progress and then by the clock, so that the moments are spread over the whole study on
+        # fast and slow machines alike.
         enough = records(path) + moments.randrange(0, 9)
         while records(path) < enough:
             time.sleep(0.002)

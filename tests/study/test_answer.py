@@ -16,7 +16,8 @@ def folds(method, found, *, above=None, false_alarms=2, repetitions=3):
     return [
         Record(
             "p", method, repetition, fold, 800, NEGATIVES - false_alarms, false_alarms,
-            int(not hit), int(hit), 0.5, 0.1, ranks=f"{10 * fold}:{above[fold]:g}{'+' if hit else '-'}",
+            int(not hit), int(hit), 0.5, 0.1,
+            ranks=f"{10 * fold}:{above[fold]:g}{'+' if hit else '-'}",
         )
         for repetition in range(repetitions)
         for fold, hit in enumerate(found)

@@ -7,7 +7,9 @@ from astralearn.study import Record, recommend, what_n_is
 
 
 def folds(method, hit_rate, false_alarms=0, n=50):
-    """Each fold tests one positive; hits are spread by a fixed shuffle, the same for all methods, so that equal rates tie."""
+    """Each fold tests one positive; hits are spread by a fixed shuffle, the same for all methods,
+    so that equal rates tie.
+    """
     order = np.random.default_rng(0).permutation(n)
     hits = set(order[: round(hit_rate * n)].tolist())
     return [
@@ -69,7 +71,8 @@ def test_a_better_mean_that_is_not_proven_is_not_hidden():
     advice = recommend(ladder(0.2, 0.36, 0.52, 0.6))
     assert advice.method == "BCE"
     assert re.search(
-        r"GMN-ASTra has a better G-Mean, 0\.600 against 0\.200, which is not proven at n = 50 \(p = 0\.\d+\)\.",
+        r"GMN-ASTra has a better G-Mean, 0\.600 against 0\.200, which is not proven at n = 50 \(p "
+        r"= 0\.\d+\)\.",
         str(advice),
     )
     assert "not proven" not in str(recommend(ladder(0.9, 0.9, 0.9, 0.9)))
@@ -88,7 +91,9 @@ def test_what_n_is():
 
 
 def test_where_each_is_beaten_on_something_the_best_g_mean_counts():
-    """Half of the positives without a false alarm (better MCC), against all of them with thirty (better G-Mean); all folds alike."""
+    """Half of the positives without a false alarm (better MCC), against all of them with thirty
+    (better G-Mean); all folds alike.
+    """
 
     def alike(method, tn, fp, fn, tp):
         return [
@@ -110,7 +115,9 @@ def test_a_rival_that_does_better_is_named():
 
 
 def steady_and_best(steady, best):
-    """Found of ten positives: `best` has the best mean but varies, `steady` beats BCE's five in every fold."""
+    """Found of ten positives: `best` has the best mean but varies, `steady` beats BCE's five in
+    every fold.
+    """
     found = {"BCE": [5] * 10, best: [10] * 7 + [3] * 3, steady: [7] * 9 + [6]}
     return {
         name: [

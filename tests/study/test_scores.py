@@ -67,7 +67,9 @@ def test_errors_are_counted_and_cost_no_time():
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 25), (3, 25), (19, 25), (25, 25), (1, 1)])
 def test_wilson(hits, trials):
-    """Wilson's interval holds the proportions from which the one found is at most 1.96 standard errors away."""
+    """Wilson's interval holds the proportions from which the one found is at most 1.96 standard
+    errors away.
+    """
     low, high = wilson(hits, trials)
     z = 1.959963984540054
     for edge in (low, high):

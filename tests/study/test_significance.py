@@ -11,7 +11,9 @@ from astralearn.study import Record, corrected_t_test, holm, significance, stand
 @pytest.mark.parametrize("n", [2, 25, 50])
 @pytest.mark.parametrize("ratio", [0.25, 1 / 9])
 def test_against_scipys_paired_test_with_its_variance_widened(n, ratio):
-    """t differs from the uncorrected one by √(1 + n·ratio) exactly; p is then integrated numerically from Student's density."""
+    """t differs from the uncorrected one by √(1 + n·ratio) exactly; p is then integrated
+    numerically from Student's density.
+    """
     second, first = np.random.default_rng(n).normal(size=(2, n))
     first = first + 0.4
     plain = ttest_rel(first, second)
@@ -29,7 +31,9 @@ def test_against_scipys_paired_test_with_its_variance_widened(n, ratio):
 
 
 def test_scikit_learns_documented_example():
-    """ "Statistical comparison of models using grid search": corrected t 0.750, one-sided p 0.227 for rbf against linear."""
+    """ "Statistical comparison of models using grid search": corrected t 0.750, one-sided p 0.227
+    for rbf against linear.
+    """
     X, y = make_moons(noise=0.352, random_state=1, n_samples=100)
     folds = RepeatedStratifiedKFold(n_splits=10, n_repeats=10, random_state=0)
     rbf, linear = (
@@ -63,7 +67,9 @@ def test_a_difference_that_is_rounding_is_none():
 
 
 def test_the_correction_calls_off_what_the_plain_test_announces():
-    """Pure chance, seen through folds that share training rows: scores = a shared accident + fold noise."""
+    """Pure chance, seen through folds that share training rows: scores = a shared accident + fold
+    noise.
+    """
     random = np.random.default_rng(0)
     plain = corrected = 0
     for _ in range(300):
@@ -93,7 +99,9 @@ def test_bad_input(options, message):
 
 
 def test_holm_by_its_definition():
-    """Rejecting step by step at level/(m − i) until one fails rejects exactly the corrected values at or below the level."""
+    """Rejecting step by step at level/(m − i) until one fails rejects exactly the corrected values
+    at or below the level.
+    """
     random = np.random.default_rng(1)
     for _ in range(200):
         p = random.uniform(0, 0.12, size=random.integers(1, 7)).tolist()

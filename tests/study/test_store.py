@@ -238,7 +238,9 @@ def test_reading_leaves_the_file_alone(tmp_path):
 
 @contextmanager
 def as_nobody():
-    """As a user whom modes bind: root may do anything. Not below pytest's folders, which are closed to others."""
+    """As a user whom modes bind: root may do anything. Not below pytest's folders, which are closed
+    to others.
+    """
     if not hasattr(os, "geteuid"):
         pytest.skip("there are no such permissions")
     with tempfile.TemporaryDirectory() as folder:
@@ -303,7 +305,8 @@ def test_a_link_to_a_study_that_is_being_written_shows_what_is_there(tmp_path):
     code = f"""
 import sqlite3
 database = sqlite3.connect({str(folder / "s.sqlite")!r}, isolation_level=None)
-database.execute("PRAGMA journal_mode=WAL"); database.execute("CREATE TABLE t (x)"); database.execute("INSERT INTO t VALUES (1)")
+database.execute("PRAGMA journal_mode=WAL"); database.execute("CREATE TABLE t (x)")
+database.execute("INSERT INTO t VALUES (1)")
 import os; os._exit(0)"""
     subprocess.run([sys.executable, "-c", code], check=True)
     assert (folder / "s.sqlite-wal").exists()

@@ -160,9 +160,8 @@ def test_a_method_that_raises_has_missed_the_fold_and_says_why():
     fine = [o.record for s, o in zip(splits, found, strict=True) if len(s.learn) % 2 == 0]
     assert len(failed) == 8
     for record in failed:
-        assert (
-            record.error
-            == "ValueError: BaseClassifier in ensemble is worse than random, ensemble cannot be fit."
+        assert record.error == (
+            "ValueError: BaseClassifier in ensemble is worse than random, ensemble cannot be fit."
         )
         assert (record.tp, record.fp, record.g_mean, record.mcc) == (0, 0, 0.0, 0.0)
         assert record.tn + record.fn == record.tested
@@ -174,7 +173,8 @@ def test_when_and_from_where_xgboost_raised_is_no_part_of_the_message():
     class Dated(Nearest):
         def fit(self, X, y):
             raise RuntimeError(
-                f"[10:05:{len(X) % 60:02}] /src/data.cc:1: Check failed: inf\nStack trace:\n  [bt] (0) {id(X):#x}"
+                f"[10:05:{len(X) % 60:02}] /src/data.cc:1: Check failed: inf\nStack trace:\n  "
+                f"[bt] (0) {id(X):#x}"
             )
 
     data = problem()

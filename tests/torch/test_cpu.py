@@ -27,7 +27,7 @@ def value_and_gradient(loss, g, *rest):
 
 
 def test_blocks_join_to_the_whole(monkeypatch):
-    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 10)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK_ELEMENTS", 10)
     x = torch.arange(60.0).reshape(20, 3)
     parts = blocks(x)
     assert {part.numel() for part in parts} == {6, 9}
@@ -54,7 +54,7 @@ def test_blocks_change_nothing(shape, scale, monkeypatch):
     results = []
     for few, block in ((10**9, 10**9), (1, 1000), (1, 10**9)):
         monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", few)
-        monkeypatch.setattr("astralearn.torch.cpu.BLOCK", block)
+        monkeypatch.setattr("astralearn.torch.cpu.BLOCK_ELEMENTS", block)
         x.grad = layer.raw_slope.grad = None
         g = layer(x)
         g.sigmoid().sum().backward()
@@ -88,7 +88,7 @@ def test_tensors_without_values_have_shapes():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_blocks_of_extremes(slope, dtype, monkeypatch):
     monkeypatch.setattr("astralearn.torch.cpu.FEWEST_IN_PLACE", 1)
-    monkeypatch.setattr("astralearn.torch.cpu.BLOCK", 100)
+    monkeypatch.setattr("astralearn.torch.cpu.BLOCK_ELEMENTS", 100)
     layer = with_slope(slope).to(dtype)
     far = torch.logspace(-8, 4, 200, dtype=dtype)
     x = torch.cat([-far, torch.zeros(1, dtype=dtype), far]).requires_grad_()

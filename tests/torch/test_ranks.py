@@ -26,8 +26,9 @@ pytestmark = pytest.mark.skipif(
 def test_ddp_equals_one_process(world, without_torchmetrics, tmp_path):
     """Every loss; uneven shards; every positive on rank 0; a rank without examples.
 
-    Micro-batches, the monitor, the sampler and five steps of the recipe too. Exact is what float64 shows. In float32
-    micro-batches add up gradients in another order, and the joined batch alone is up to 1e-6 off.
+    Micro-batches, the monitor, the sampler and five steps of the recipe too. Exact is what float64
+    shows. In float32 micro-batches add up gradients in another order, and the joined batch alone is
+    up to 1e-6 off.
     """
     result = tmp_path / "errors.json"
     environment = {

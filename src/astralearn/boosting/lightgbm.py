@@ -33,7 +33,7 @@ from astralearn.classifier.left_whole import left_whole
 # lower bound, knows only that.
 _TAKES_EVAL_X = "eval_X" in inspect.signature(LGBMModel.fit).parameters
 
-# LightGBM's names for one parameter each.
+# LightGBM knows each of these parameters by several names.
 _IS_UNBALANCE = ("is_unbalance", "unbalance", "unbalanced_sets")
 _METRIC = ("metric", "metrics", "metric_types")
 _LINEAR_TREE = ("linear_tree", "linear_trees")

@@ -34,7 +34,7 @@ ROWS_PER_THREAD = 1 << 16
 # so that summing is done in vectors and rounds less.
 STRIPE, _LANES = 1 << 14, 64
 
-KEPT = 16  # compiled sweeps, each of a megabyte or so
+KEPT_SWEEPS = 16  # compiled sweeps, each of a megabyte or so
 
 # JAX reads an array where it lies if its address is a multiple of this, and otherwise copies it.
 _ALIGNMENT = 64
@@ -280,7 +280,7 @@ def _in_stripes(values: np.ndarray) -> np.ndarray:
     return padded.reshape(-1, STRIPE)
 
 
-@functools.lru_cache(maxsize=KEPT)
+@functools.lru_cache(maxsize=KEPT_SWEEPS)
 def _compiled(kind: Kind, _n_stripes: int) -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from astralearn.classifier.decision import is_cost
 from astralearn.classifier.labels import TwoClasses, positive_index
-from astralearn.engine.rows import Costs, Extent
+from astralearn.engine.rows import Extent, RowCosts
 from astralearn.engine.view import FAR
 
 ClassWeight = dict[Any, Any] | str | None
@@ -127,18 +127,18 @@ def check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
         )
 
 
-def costs_of(class_weight: ClassWeight, classes: TwoClasses, sums: LabelSums) -> Costs:
+def costs_of(class_weight: ClassWeight, classes: TwoClasses, sums: LabelSums) -> RowCosts:
     """What `class_weight` means for cross-entropy: factors of the sample weights.
 
     sums: of the training rows.
     """
     if class_weight is None:
-        return Costs()
+        return RowCosts()
     if isinstance(class_weight, dict):
         return _named(class_weight, classes)
     negatives, positives = sums.of_label(classes.majority), sums.of_label(classes.minority)
     total = negatives + positives
-    return Costs(of_negative=total / (2 * negatives), of_positive=total / (2 * positives))
+    return RowCosts(of_negative=total / (2 * negatives), of_positive=total / (2 * positives))
 
 
 def positive_share(class_weight: ClassWeight, classes: TwoClasses) -> float:
@@ -157,9 +157,9 @@ def positive_share(class_weight: ClassWeight, classes: TwoClasses) -> float:
     return costs.of_positive / sum(costs)
 
 
-def _named(class_weight: dict[Any, Any], classes: TwoClasses) -> Costs:
+def _named(class_weight: dict[Any, Any], classes: TwoClasses) -> RowCosts:
     """A label that is not named costs 1."""
-    return Costs(
+    return RowCosts(
         of_negative=float(class_weight.get(classes.majority, 1.0)),
         of_positive=float(class_weight.get(classes.minority, 1.0)),
     )

@@ -47,7 +47,7 @@ from astralearn.core.curve import LEAST_THRESHOLD
 from astralearn.core.elementary import sigmoid
 from astralearn.engine.interrupts import interrupts_deferred
 from astralearn.engine.network import Architecture
-from astralearn.engine.rows import Costs, Extent, Fold, Rows
+from astralearn.engine.rows import Extent, Fold, RowCosts, Rows
 from astralearn.engine.stack import Settings
 from astralearn.engine.view import View
 
@@ -707,9 +707,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _view_options(self) -> ViewOptions:
         return ViewOptions(self.standardize, self.clip, self.distance)
 
-    def _costs(self, sums: checks.LabelSums) -> Costs:
+    def _costs(self, sums: checks.LabelSums) -> RowCosts:
         if not self._weighs_rows():
-            return Costs()
+            return RowCosts()
         return checks.costs_of(self.class_weight, self._labels(), sums)
 
     def _weighs_rows(self) -> bool:

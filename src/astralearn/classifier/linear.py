@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from astralearn.engine.reproducible import cholesky, product
+from astralearn.engine.reproducible import cholesky, tiled_product
 
 PARTS = 5  # into which rows are dealt: each is judged by a model of the other parts
-MOST_ROWS = 2_000  # of a class in one model
+ROWS_PER_MODEL = 2_000  # of a class in one model
 SOFTENING = 1e-3  # of a feature's variance, added to S: a feature may be constant in both classes
 
 
@@ -34,7 +34,7 @@ class Linear:
 
     def score(self, u: np.ndarray) -> np.ndarray:
         """w·u + offset, (rows,). u: (rows, features), float32."""
-        return product(u.astype(np.float64), self.direction[:, None])[:, 0] + self.offset
+        return tiled_product(u.astype(np.float64), self.direction[:, None])[:, 0] + self.offset
 
 
 def fit_linear(
@@ -45,7 +45,7 @@ def fit_linear(
     A single positive, without which there is no model, has NaN. Of a very few majority rows none
     is left out: without any, there is no model either. Arguments as in `trees.grow_forest`.
     """
-    rng = np.random.default_rng([seed, PARTS, MOST_ROWS])
+    rng = np.random.default_rng([seed, PARTS, ROWS_PER_MODEL])
     classes = [np.flatnonzero(positive == label) for label in (False, True)]
     n_parts = max(1, min(PARTS, len(classes[1])))
     part = np.full(len(u), -1)
@@ -82,7 +82,9 @@ def _fit(
     u: np.ndarray, weight: np.ndarray, classes: list[np.ndarray], rng: np.random.Generator
 ) -> Linear:
     drawn = [
-        rows if len(rows) <= MOST_ROWS else np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+        rows
+        if len(rows) <= ROWS_PER_MODEL
+        else np.sort(rng.choice(rows, ROWS_PER_MODEL, replace=False))
         for rows in classes
     ]
     majority, minority = (_class(u[rows].astype(np.float64), weight[rows]) for rows in drawn)
@@ -114,7 +116,7 @@ def _shrinkage(rows: np.ndarray, share: np.ndarray, n: float) -> float:
     n: how many rows these stand for.
     """
     features = rows.shape[1]
-    small = product(rows, rows.T) if len(rows) < features else product(rows.T, rows)
+    small = tiled_product(rows, rows.T) if len(rows) < features else tiled_product(rows.T, rows)
     norm = float(np.sum(small**2))
     apart = norm - features  # From the identity: the trace is the number of features.
     if apart <= 0.0:
@@ -131,9 +133,9 @@ def _solved(rows: np.ndarray, diagonal: np.ndarray, d: np.ndarray) -> np.ndarray
     diagonal: (features,), > 0.
     """
     if len(rows) >= len(d):
-        return _divided(product(rows.T, rows) + np.diag(diagonal), d)
+        return _divided(tiled_product(rows.T, rows) + np.diag(diagonal), d)
     scaled = rows / diagonal
-    within = _divided(product(scaled, rows.T) + np.eye(len(rows)), np.sum(scaled * d, axis=1))
+    within = _divided(tiled_product(scaled, rows.T) + np.eye(len(rows)), np.sum(scaled * d, axis=1))
     return d / diagonal - np.sum(scaled * within[:, None], axis=0)
 
 

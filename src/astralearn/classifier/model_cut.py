@@ -26,7 +26,7 @@ from astralearn.classifier.decision import (
 from astralearn.classifier.evidence import Evidence, evidence_of
 
 FLATTERY = 8.0  # the rows without evidence that a model's own positives are joined with
-TAIL = 0.05  # the share of the majority whose mean excess is the tail's scale
+MODEL_TAIL = 0.05  # the share of the majority whose mean excess is the tail's scale
 NEGATIVE, POSITIVE = 0, 1
 FEWEST_NEGATIVES = 2
 
@@ -93,7 +93,9 @@ def cut_scores(
             f"a cut needs at least {FEWEST_NEGATIVES} negatives; found {len(majority)}"
         )
     prior = _checked_prior(prior, len(positives), len(scores))
-    evidence = evidence_of(majority, np.ones(len(majority)), highest=float(scores.max()), tail=TAIL)
+    evidence = evidence_of(
+        majority, np.ones(len(majority)), highest=float(scores.max()), tail=MODEL_TAIL
+    )
     k = len(positives)
     share = k / (k + FLATTERY) if seen else 1.0
     worlds = possible_worlds(

@@ -15,7 +15,7 @@ import numpy as np
 
 from astralearn.core.elementary import TINY
 from astralearn.engine.network import BLOCK
-from astralearn.engine.reproducible import product
+from astralearn.engine.reproducible import tiled_product
 
 REFERENCES = 1_500  # rows of a class that distances are taken from
 IN_CACHE = 256  # rows whose distances from the references stay in the processor's cache
@@ -97,7 +97,9 @@ def squared(a: np.ndarray, references: np.ndarray) -> np.ndarray:
     references would have it, would tell a row by those it is asked with.
     """
     a = a.astype(np.float64)
-    distances = product(np.column_stack([a, np.ones(len(a)), np.sum(a * a, axis=1)]), references)
+    distances = tiled_product(
+        np.column_stack([a, np.ones(len(a)), np.sum(a * a, axis=1)]), references
+    )
     return np.maximum(distances, SOFTENING * a.shape[1], out=distances).astype(np.float32)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
-from astralearn.engine.reproducible import cholesky, product
-from astralearn.engine.rows import Costs, Fold, Rows, SpreadRows
+from astralearn.engine.reproducible import cholesky, tiled_product
+from astralearn.engine.rows import Fold, RowCosts, Rows, SpreadRows
 from astralearn.engine.view import FAR, View
 
 # Rows of both classes, or else of the rarer, that are sorted to find equal ones: sorting more
@@ -45,7 +45,7 @@ class Part(NamedTuple):
     held_out: np.ndarray | None
     seed: int
     inverted: bool
-    costs: Costs
+    costs: RowCosts
 
 
 def make_fold(
@@ -55,7 +55,7 @@ def make_fold(
     *,
     fraction: float,
     seed: int,
-    costs: Costs,
+    costs: RowCosts,
     view: View | None = None,
 ) -> Fold:
     """The fold of all rows, merged.
@@ -286,12 +286,12 @@ class Moments(NamedTuple):
             total = float(weight.sum())
             if total > 0:
                 values = of(X)
-                mean = product(weight[None], values)[0] / total
+                mean = tiled_product(weight[None], values)[0] / total
                 apart = values - mean
                 about = (
-                    product((weight[:, None] * apart).T, apart)
+                    tiled_product((weight[:, None] * apart).T, apart)
                     if crossed
-                    else product(weight[None], np.square(apart))[0]
+                    else tiled_product(weight[None], np.square(apart))[0]
                 )
                 found = found.plus(cls(total, mean, about))
         return found

@@ -22,8 +22,8 @@ from astralearn.classifier.rows import MERGED_UP_TO, count_factor, view_of
 from astralearn.classifier.shards import (
     Described,
     Piece,
+    PieceReading,
     Pieces,
-    Reading,
     Shards,
     checked,
     describe,
@@ -86,7 +86,7 @@ class Spread(Generic[P]):
         elif hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
         model._check_sums(sums, extent, model.minority_class_ if is_settled else None)
-        reading = Reading(self.dtype, model.minority_class_, tuple(ignored))
+        reading = PieceReading(self.dtype, model.minority_class_, tuple(ignored))
         return Shards(self.pieces, reading, self.described)
 
 

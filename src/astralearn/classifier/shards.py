@@ -129,7 +129,7 @@ def _columns(described: Described) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class PieceReading:
     """How pieces become rows.
 
     dtype: of all of their numbers.
@@ -159,7 +159,7 @@ class Shards:
     """
 
     pieces: Pieces
-    reading: Reading
+    reading: PieceReading
     described: Sequence[Described]
 
     @property
@@ -228,7 +228,7 @@ def whole_piece(piece: Piece) -> Piece:
     return Piece(X[has_weight], y[has_weight], weight[has_weight])
 
 
-def _look_at_rows(reading: Reading, look: Callable[..., T], piece: Piece, *given: Any) -> T:
+def _look_at_rows(reading: PieceReading, look: Callable[..., T], piece: Piece, *given: Any) -> T:
     return look(reading.rows(piece), *given)
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from astralearn.model_file import tree_from_state, tree_state
 
 TREES = 200
-MOST_ROWS = 2_000  # of a class in one tree
-MOST_FEATURES = 64  # that one node chooses from
+ROWS_PER_TREE = 2_000  # of a class in one tree
+FEATURES_PER_NODE = 64  # that one node chooses from
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Bootstrap(NamedTuple):
 
     @property
     def size(self) -> int:
-        return min(len(self.rows), MOST_ROWS)
+        return min(len(self.rows), ROWS_PER_TREE)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         at = rng.random(self.size) * self.cumulative[-1]
@@ -106,7 +106,7 @@ def _grow(
     rows = np.concatenate(drawn)
     shares = np.repeat([0.5 / len(of_class) for of_class in drawn], [len(d) for d in drawn])
     tree = ExtraTreeClassifier(
-        max_features=min(u.shape[1], MOST_FEATURES), random_state=int(rng.integers(2**31))
+        max_features=min(u.shape[1], FEATURES_PER_NODE), random_state=int(rng.integers(2**31))
     )
     tree.fit(u[rows], positive[rows], sample_weight=shares, check_input=False)
     tree = tree.tree_

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from astralearn.core.confusion import SoftConfusion
-from astralearn.core.elementary import TINY, at_least, or_one
+from astralearn.core.elementary import TINY, at_least, or_one, raised
 from astralearn.core.inputs import Array, Axis
 
 # Stands for ln 0: finite, so that differences stay finite, and below the logarithm of anything.
@@ -107,11 +107,11 @@ def count_class(
         if peaked:
             logs = power * log_right
             peak = highest_of(logs, is_zero(weight, xp), axis=axis, keepdims=True, xp=xp)
-            # Above 0 only for examples without weight.
+            # Only examples without weight would be above 0.
             shares = weight * xp.exp(xp.clip(logs - peak, LOG_NOTHING, 0.0))
             peak = xp.squeeze(peak, axis=axis)
         else:
-            shares = weight * _raised(right, power, xp)
+            shares = weight * raised(right, power, xp)
         log_mean = _log_mean(xp.sum(shares, axis=axis), total, peak, power, xp)
     return ClassMeans(total, xp.sum(weight * wrong, axis=axis) / divisor, log_mean), peak, shares
 
@@ -140,7 +140,7 @@ def add_class(mine: ClassMeans, theirs: ClassMeans, *, power: float, xp: Any) ->
     return ClassMeans(total, shares[0] * mine.wrong + shares[1] * theirs.wrong, log_right)
 
 
-def scaled(means: Means, of_negatives: Array, of_positives: Array) -> Means:
+def reweighed(means: Means, of_negatives: Array, of_positives: Array) -> Means:
     """The means of examples whose weights are multiplied by a factor for each class."""
     negatives, positives = means
     return Means(
@@ -164,15 +164,6 @@ def _log_mean(sum_: Array, total: Array, peak: Array, power: float, xp: Any) -> 
     """ln of the power mean, from the sum of right^q in units of e^peak."""
     mean = at_least(sum_ / or_one(total, xp), TINY, xp)
     return xp.where(total > 0, (peak + xp.log(mean)) / power, 0.0)
-
-
-def _raised(right: Array, power: float, xp: Any) -> Array:
-    """right^q, by square roots where they serve: libraries take longer for any power."""
-    if power == 1:
-        return right
-    if power == 0.25:
-        return xp.sqrt(xp.sqrt(right))
-    return xp.exp(power * xp.log(at_least(right, TINY, xp)))
 
 
 def is_zero(values: Array, xp: Any) -> Array:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from astralearn.core.elementary import TINY, at_least, is_double, minus_abs
+from astralearn.core.elementary import (
+    TINY,
+    at_least,
+    exp_and_power,
+    is_double,
+    minus_abs,
+    raised,
+    softplus,
+)
 from astralearn.core.inputs import Array, ArrayLike, Axis, as_arrays, check, namespace
 
 
@@ -121,12 +129,12 @@ def soft_confusion(
     >>> float(soft_confusion([-2.0, 2.0, 2.0], [0, 0, 1]).fpr)
     0.5
     """
-    xp, g, y, weight = labelled(logits, y, sample_weight, xp)
+    xp, g, y, weight = labelled_logits(logits, y, sample_weight, xp)
     right, wrong = right_and_wrong(signed(g, y), xp)
-    return count(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
+    return count_soft(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
 
 
-def count(
+def count_soft(
     y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any
 ) -> SoftConfusion:
     """The four sums, from each example's probability of being right and wrong."""
@@ -142,7 +150,7 @@ def count(
     )
 
 
-def labelled(
+def labelled_logits(
     logits: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, xp: Any
 ) -> tuple[Any, Array, Array, Array]:
     """Logits, labels and weights as arrays, checked unless `xp` is given."""
@@ -184,17 +192,36 @@ def signed(g: Array, y: Array) -> Array:
     return (1.0 - 2.0 * y) * g
 
 
-def right_and_wrong(wrong_logit: Array, xp: Any) -> tuple[Array, Array]:
-    """σ(−m) and σ(m), both with full relative accuracy.
+def right_and_wrong(m: Array, xp: Any, power: float = 1.0) -> tuple[Array, Array]:
+    """σ(−m)^q and σ(m), both with full relative accuracy.
 
-    From one exponential, or by xp's own sigmoid.
+    From one exponential, or by xp's own functions.
+
+    m: the logit of being wrong.
+    power: q > 0.
     """
     if hasattr(xp, "sigmoid"):
-        return xp.sigmoid(-wrong_logit), xp.sigmoid(wrong_logit)
-    e = xp.exp(minus_abs(wrong_logit, xp))
-    share = 1.0 / (1.0 + e)
-    is_right = wrong_logit < 0
-    return share * xp.where(is_right, 1.0, e), share * xp.where(is_right, e, 1.0)
+        right = xp.sigmoid(-m) if power == 1 else xp.exp(-power * softplus(m, xp))
+        return right, xp.sigmoid(m)
+    return right_and_wrong_by(minus_abs(m, xp), m, None, power, xp)
+
+
+def right_and_wrong_by(
+    below: Array, m: Array, unit: Array, power: float, xp: Any
+) -> tuple[Array, Array]:
+    """σ(−m)^q in units of `unit`^q, and σ(m).
+
+    below: −|m| − ln unit, at most 0.
+    unit: in (0, 1], below 1 only where m ≥ 0; None for 1.
+    """
+    e, root = exp_and_power(below, power, xp)
+    small = e if unit is None else e * unit
+    share = 1.0 / (1.0 + small)
+    is_right = m < 0
+    return (
+        raised(share, power, xp) * xp.where(is_right, 1.0, root),
+        share * xp.where(is_right, small, 1.0),
+    )
 
 
 def without_empty_class(c: SoftConfusion) -> tuple[Any, SoftConfusion]:

@@ -1,7 +1,8 @@
 """A batch of both classes in one look: its class means and each logit's pull.
 
-m is the logit of being wrong, right = σ(−m), wrong = σ(m); see `class_means`. Arrays only,
-unchecked.
+m is the logit of being wrong, right = σ(−m), wrong = σ(m); see `class_means`. Compilers make a loop
+of every sum that they cannot join with another, and take what it sums anew: so nothing is summed
+that follows from other sums. Arrays only, unchecked.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from astralearn.core.class_means import (
     is_zero,
     means_of_sums,
 )
-from astralearn.core.confusion import right_and_wrong, signed
+from astralearn.core.confusion import right_and_wrong, right_and_wrong_by, signed
 from astralearn.core.elementary import minus_abs, or_one, sigmoid, softplus
 from astralearn.core.inputs import Array, Axis
 
+# Up to here float32 holds every number of examples.
+_EXACT = 1 << 24
 
-class Part(NamedTuple):
+
+class CountedPart(NamedTuple):
     """What a part of a batch keeps for its gradient, as in `Counted`."""
 
     peaks: tuple[Array, Array]
@@ -54,8 +58,7 @@ def count(
     with_wrong: bool,
     axis: Axis,
     xp: Any,
-    with_logs: bool = True,
-    with_pulls: bool = True,
+    is_final: bool = False,
 ) -> Counted:
     """Count logits of both classes, mixed, in one pass.
 
@@ -65,17 +68,20 @@ def count(
     power: q of the loss.
     peaked: whether to look for the peaks; otherwise they are 0.
     with_wrong: whether the mean wrong is wanted.
-    with_logs, with_pulls: for power 0, whether log_right and pulls are wanted; 0 and None if not.
+    is_final: whether nobody differentiates the means: Σw may then be a sum of two that depend on g.
     """
     if power == 0:
-        return _count_logs(g, y, weight, with_wrong, with_logs, with_pulls, axis, xp)
+        return _count_logs(g, y, weight, with_wrong, axis, xp)
     if not peaked:
-        sums, pulls = sum_up(g, y, weight, power=power, with_wrong=with_wrong, axis=axis, xp=xp)
+        sums, pulls = sum_up(
+            g, y, weight, power=power, with_wrong=with_wrong, axis=axis, xp=xp, is_final=is_final
+        )
         means = means_of_sums(sums, power=power, xp=xp)
         return Counted(means, no_peaks(means, xp), pulls)
-    weights = _of_classes(weight, y)
-    powers, wrong, peaks = _in_units_of_peaks(g, y, weight, weights, power, axis, xp)
-    sums = _class_sums(weights, (powers, powers), (wrong, wrong) if with_wrong else None, axis, xp)
+    powers, wrong, peaks = _in_units_of_peaks(g, y, weight, power, axis, xp)
+    sums = _class_sums(
+        y, weight, (powers, powers), (wrong, wrong) if with_wrong else None, axis, xp
+    )
     means = means_of_sums(sums, power=power, peaks=peaks, xp=xp)
     return Counted(means, peaks, _times(weight, powers * wrong))
 
@@ -89,25 +95,20 @@ def sum_up(
     with_wrong: bool,
     axis: Axis,
     xp: Any,
-    is_final: bool = False,
+    is_final: bool,
 ) -> tuple[tuple[Array, ...], Array]:
     """Σw, Σw wrong and Σw right^q of both classes, without peaks, and the pulls.
 
     Sums of parts may be added. Arguments as in `count`, but for a power above 0.
-
-    is_final: whether nobody differentiates them: Σw may then be the sum of two that depend on g.
     """
     if power == 1:
         rights = right_and_wrong(g, xp)
         wrongs, pulled = rights[::-1], rights[0] * rights[1]
     else:
-        m = signed(g, y)
-        wrong, powers = sigmoid(m, xp), xp.exp(-power * softplus(m, xp))
+        powers, wrong = right_and_wrong(signed(g, y), xp, power)
         rights, wrongs, pulled = (powers, powers), (wrong, wrong), powers * wrong
-    weights = _of_classes(weight, y)
-    sums = _class_sums(
-        weights, rights, wrongs if with_wrong else None, axis, xp, adds_up=is_final and power == 1
-    )
+    adds_up = is_final and power == 1
+    sums = _class_sums(y, weight, rights, wrongs if with_wrong else None, axis, xp, adds_up=adds_up)
     return sums, _times(weight, pulled)
 
 
@@ -117,39 +118,45 @@ def no_peaks(means: Means, xp: Any) -> tuple[Array, Array]:
     return zero, zero
 
 
+def divisor_of_all(g: Array, weight: Array, axis: Axis, xp: Any) -> Array:
+    """Σw of both classes, or 1 where that is 0."""
+    n = _number_summed(g, axis)
+    if weight is None and n is not None:
+        return n
+    return or_one(_sum(_times(weight, xp.ones_like(g)), axis, xp), xp)
+
+
+def mean_log(m: Array, weight: Array, divisor: Array, axis: Axis, xp: Any) -> Array:
+    """Σw ln right/Σw, given Σw > 0; a weight of None is 1."""
+    # Dividing before summing keeps the mean of huge losses finite.
+    n = _number_summed(m, axis) or 1
+    log_right = softplus(m, xp) * (-1.0 / n)
+    return _sum(_times(weight, log_right), axis, xp) * (n / divisor)
+
+
 def _count_logs(
-    g: Array,
-    y: Array,
-    weight: Array,
-    with_wrong: bool,
-    with_logs: bool,
-    with_pulls: bool,
-    axis: Axis,
-    xp: Any,
+    g: Array, y: Array, weight: Array, with_wrong: bool, axis: Axis, xp: Any
 ) -> Counted:
     """`count` for power 0."""
     m = signed(g, y)
-    wrong = sigmoid(m, xp) if with_wrong or with_pulls else None
-    # Dividing before summing keeps the mean of huge losses finite.
-    n = _number_summed(g, axis)
-    log_right = softplus(m, xp) / -n if with_logs else None
+    wrong = sigmoid(m, xp)
 
-    def of_class(weight: Array) -> ClassMeans:
-        total = _sum(weight, axis, xp)
-        divisor, zero = or_one(total, xp), xp.zeros_like(total)
+    def of_class(weight: Array, total: Array) -> ClassMeans:
+        divisor = or_one(total, xp)
         return ClassMeans(
             total,
-            _sum(weight * wrong, axis, xp) / divisor if with_wrong else zero,
-            _sum(weight * log_right, axis, xp) * (n / divisor) if with_logs else zero,
+            _sum(weight * wrong, axis, xp) / divisor if with_wrong else xp.zeros_like(total),
+            mean_log(m, weight, divisor, axis, xp),
         )
 
-    negatives, positives = map(of_class, _of_classes(weight, y))
+    negatives, positives = map(of_class, _of_classes(weight, y), _totals(y, weight, axis, xp))
     means = Means(negatives, positives)
-    return Counted(means, no_peaks(means, xp), _times(weight, wrong) if with_pulls else None)
+    return Counted(means, no_peaks(means, xp), _times(weight, wrong))
 
 
 def _class_sums(
-    weights: tuple[Array, Array],
+    y: Array,
+    weight: Array,
     rights: tuple[Array, Array],
     wrongs: tuple[Array, Array] | None,
     axis: Axis,
@@ -161,13 +168,27 @@ def _class_sums(
 
     adds_up: whether right and wrong add up to 1, so that Σw follows.
     """
-    sums = []
-    for k, of_class in enumerate(weights):
-        right = _sum(of_class * rights[k], axis, xp)
-        wrong = xp.zeros_like(right) if wrongs is None else _sum(of_class * wrongs[k], axis, xp)
-        is_known = adds_up and wrongs is not None
-        sums += [right + wrong if is_known else _sum(of_class, axis, xp), wrong, right]
-    return tuple(sums)
+    weights = _of_classes(weight, y)
+    right = [_sum(w * each, axis, xp) for w, each in zip(weights, rights, strict=True)]
+    if wrongs is None:
+        wrong = [xp.zeros_like(each) for each in right]
+    else:
+        wrong = [_sum(w * each, axis, xp) for w, each in zip(weights, wrongs, strict=True)]
+    if adds_up and wrongs is not None:
+        totals = right[0] + wrong[0], right[1] + wrong[1]
+    else:
+        totals = _totals(y, weight, axis, xp)
+    return totals[0], wrong[0], right[0], totals[1], wrong[1], right[1]
+
+
+def _totals(y: Array, weight: Array, axis: Axis, xp: Any) -> tuple[Array, Array]:
+    """Σw of the negatives and of the positives."""
+    negatives, positives = _of_classes(weight, y)
+    of_positives = _sum(positives, axis, xp)
+    n = _number_summed(y, axis)
+    if weight is None and n is not None and n <= _EXACT:
+        return n - of_positives, of_positives
+    return _sum(negatives, axis, xp), of_positives
 
 
 def _of_classes(weight: Array, y: Array) -> tuple[Array, Array]:
@@ -180,13 +201,7 @@ def _sum(values: Array, axis: Axis, xp: Any) -> Array:
 
 
 def _in_units_of_peaks(
-    g: Array,
-    y: Array,
-    weight: Array,
-    weights: tuple[Array, Array],
-    power: float,
-    axis: Axis,
-    xp: Any,
+    g: Array, y: Array, weight: Array, power: float, axis: Axis, xp: Any
 ) -> tuple[Array, Array, tuple[Array, Array]]:
     """right^q/e^peak, wrong, and both peaks.
 
@@ -196,29 +211,26 @@ def _in_units_of_peaks(
     """
     m = signed(g, y)
     bound = xp.clip(-m, LOG_NOTHING, 0.0)
-    absent = (y, 1.0 - y) if weight is None else (is_zero(weights[0], xp), is_zero(weights[1], xp))
+    absent = (y, 1.0 - y)
+    if weight is not None:
+        absent = tuple(is_zero(each, xp) for each in _of_classes(weight, y))
     highest = [highest_of(bound, none, axis=axis, keepdims=True, xp=xp) for none in absent]
-    of_row = (1.0 - y) * highest[0] + y * highest[1]
-    unit_of_row = (1.0 - y) * xp.exp(highest[0]) + y * xp.exp(highest[1])
-    # Above 0 only for examples without weight.
-    e = xp.exp(xp.clip(minus_abs(m, xp) - of_row, LOG_NOTHING, 0.0))
-    small = e * unit_of_row
-    share = 1.0 / (1.0 + small)
-    wrong = share * xp.where(m < 0, small, 1.0)
-    if power == 1:
-        powers = share * xp.where(m < 0, 1.0, e)
-    else:
-        powers = xp.exp(power * (xp.clip(bound - of_row, LOG_NOTHING, 0.0) - xp.log1p(small)))
+    below = minus_abs(m, xp) - ((1.0 - y) * highest[0] + y * highest[1])
+    if weight is not None:
+        # Only examples without weight would be above 0.
+        below = xp.clip(below, LOG_NOTHING, 0.0)
+    unit = (1.0 - y) * xp.exp(highest[0]) + y * xp.exp(highest[1])
+    powers, wrong = right_and_wrong_by(below, m, unit, power, xp)
     return powers, wrong, (power * highest[0], power * highest[1])
 
 
-def _number_summed(g: Array, axis: Axis) -> int:
-    """How many logits enter each mean; 1 where a compiler does not know yet."""
+def _number_summed(g: Array, axis: Axis) -> int | None:
+    """How many logits enter each mean; None where a compiler does not know yet."""
     dimensions = (
         range(len(g.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     )
     sizes = [g.shape[dimension] for dimension in dimensions]
-    return math.prod(sizes) if None not in sizes else 1
+    return None if None in sizes else math.prod(sizes)
 
 
 def _times(weight: Array, values: Array) -> Array:

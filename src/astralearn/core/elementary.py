@@ -19,7 +19,7 @@ TINY = 1e-30
 # 1/2!, 1/3!, …: enough terms that |v| < ½ is exact to rounding of float64.
 _FACTORIAL_RECIPROCALS = tuple(1.0 / math.factorial(k) for k in range(2, 17))
 
-# Minus the coefficients of q, q², … in −q/ln(1−q).
+# −q/ln(1−q) is 1 minus these times q, q², …
 _GREGORY = (1 / 2, 1 / 12, 1 / 24, 19 / 720, 3 / 160)
 
 
@@ -63,6 +63,25 @@ def expm1(v: Array, xp: Any) -> Array:
     for term in terms[-2::-1]:
         series = series * small + term
     return xp.where(small == v, small + small * small * series, xp.exp(v) - 1.0)
+
+
+def exp_and_power(v: Array, power: float, xp: Any) -> tuple[Array, Array]:
+    """e^v and e^{qv} for v ≤ 0, from one exponential where q is 1 or ¼."""
+    if power == 0.25:
+        root = xp.exp(power * v)
+        squared = root * root
+        return squared * squared, root
+    e = xp.exp(v)
+    return e, e if power == 1 else xp.exp(power * v)
+
+
+def raised(share: Array, power: float, xp: Any) -> Array:
+    """share^q in [0, 1], by square roots where they serve: they take less time."""
+    if power == 1:
+        return share
+    if power == 0.25:
+        return xp.sqrt(xp.sqrt(share))
+    return xp.exp(power * xp.log(at_least(share, TINY, xp)))
 
 
 def log1p_of_odds(p: Array, w: Array, xp: Any) -> Array:

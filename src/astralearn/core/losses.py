@@ -21,12 +21,12 @@ from typing import Any
 
 from astralearn.core import class_means, counting
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Means, means_of_sums
-from astralearn.core.confusion import SoftConfusion, labelled, mcc_scale, ratio
-from astralearn.core.counting import Counted, Part, no_peaks
-from astralearn.core.elementary import at_least, is_numpy, or_one
+from astralearn.core.confusion import SoftConfusion, labelled_logits, mcc_scale, ratio, signed
+from astralearn.core.counting import Counted, CountedPart, divisor_of_all, mean_log, no_peaks
+from astralearn.core.elementary import at_least, is_numpy, or_one, sigmoid
 from astralearn.core.inputs import Array, ArrayLike, Axis
 
-# The q of `root_gmn_loss`.
+# This is the q of `root_gmn_loss`.
 ROOT = 0.25
 
 # Means of right^q above e to this have lost nothing without peaks: float32 reaches to e^−87.
@@ -82,9 +82,8 @@ class Loss:
         xp: Any = None,
     ) -> Array:
         """J of labelled logits; arguments as in `loss_functions`."""
-        xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-        means = self._looked(g, y, weight, axis, xp, with_pulls=False).means
-        return xp.sum(self.of_means(means, xp=xp), axis=axis)
+        xp, g, y, weight = labelled_logits(logits, y, sample_weight, xp)
+        return xp.sum(self._values(g, y, weight, axis, xp), axis=axis)
 
     def gradient(
         self,
@@ -96,18 +95,19 @@ class Loss:
         xp: Any = None,
     ) -> Array:
         """∂J/∂g, shaped as the logits; arguments as in `loss_functions`."""
-        xp, g, y, weight = labelled(logits, y, sample_weight, xp)
-        found = self._looked(g, y, weight, axis, xp, with_logs=False)
-        factors = self.factors(found.means, found.peaks, xp=xp)
-        return class_means.gradient(found.pulls, y, factors)
+        xp, g, y, weight = labelled_logits(logits, y, sample_weight, xp)
+        return self._gradient(g, y, weight, axis, xp)
 
     def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """What this loss needs of arrays g, y and weight; see `counting.count`."""
-        return self._counted(g, y, weight, axis, xp)
+        """What this loss needs of arrays g, y and weight, not to be differentiated.
+
+        See `counting.count`.
+        """
+        return self._counted(g, y, weight, axis, xp, is_final=True)
 
     def count_known(
         self, parts: Sequence[tuple[Array, Array, Array]], *, axis: Axis, xp: Any
-    ) -> tuple[Means, list[Part]]:
+    ) -> tuple[Means, list[CountedPart]]:
         """As `count`, for values that can be looked at, in parts.
 
         Counts without peaks first, which nearly always serves.
@@ -128,10 +128,10 @@ class Loss:
             means = means_of_sums(sums, power=self.power, xp=xp)
             if not self.is_logarithmic or bool(xp.all(self.is_shallow(means))):
                 peaks = no_peaks(means, xp)
-                return means, [Part(peaks, pulls) for _, pulls in summed]
+                return means, [CountedPart(peaks, pulls) for _, pulls in summed]
         counted = [self.count(*part, axis=axis, xp=xp) for part in parts]
         means = reduce(partial(self.add, xp=xp), (part.means for part in counted))
-        return means, [Part(part.peaks, part.pulls) for part in counted]
+        return means, [CountedPart(part.peaks, part.pulls) for part in counted]
 
     def is_shallow(self, means: Means) -> Array:
         """For each output, whether means counted without peaks are exact."""
@@ -159,17 +159,24 @@ class Loss:
         """e^peak/M^q."""
         return xp.exp(xp.clip(peak - self.power * of_class.log_right, LOG_NOTHING, _HIGHEST))
 
-    def _looked(
-        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
-    ) -> Counted:
+    def _values(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Array:
+        """One J per output, reduced dimensions kept."""
+        return self.of_means(self._looked(g, y, weight, axis, xp).means, xp=xp)
+
+    def _gradient(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Array:
+        found = self._looked(g, y, weight, axis, xp)
+        factors = self.factors(found.means, found.peaks, xp=xp)
+        return class_means.gradient(found.pulls, y, factors)
+
+    def _looked(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Counted:
         """As `count`, without peaks where NumPy's values show no need of them."""
         if not (self.is_logarithmic and is_numpy(xp)):
-            return self._counted(g, y, weight, axis, xp, **wanted)
+            return self._counted(g, y, weight, axis, xp)
         means, (part,) = self.count_known([(g, y, weight)], axis=axis, xp=xp)
         return Counted(means, *part)
 
     def _counted(
-        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, **wanted: bool
+        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, *, is_final: bool = False
     ) -> Counted:
         return counting.count(
             g,
@@ -180,8 +187,20 @@ class Loss:
             with_wrong=self.reads_wrong,
             axis=axis,
             xp=xp,
-            **wanted,
+            is_final=is_final,
         )
+
+
+class MeanLoss(Loss):
+    """Cross-entropy, a mean over all examples, which need not tell the classes apart."""
+
+    def _values(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Array:
+        whole = divisor_of_all(g, weight, axis, xp)
+        return -mean_log(signed(g, y), weight, whole, axis, xp)
+
+    def _gradient(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Array:
+        each = (1.0 if weight is None else weight) / divisor_of_all(g, weight, axis, xp)
+        return class_means.gradient(sigmoid(signed(g, y), xp), y, (each, each))
 
 
 def _mean_value(means: Means, *, xp: Any) -> Array:
@@ -239,7 +258,7 @@ def _balanced_accuracy_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
 
 
 LOSSES: dict[str, Loss] = {
-    "bce": Loss(0.0, _mean_value, _mean_falls),
+    "bce": MeanLoss(0.0, _mean_value, _mean_falls),
     "gmn": _geometric(1.0),
     "f1": Loss(1.0, _f1_value, _f1_falls, reads_wrong=True),
     "mcc": Loss(1.0, _mcc_value, _mcc_falls, reads_wrong=True),

@@ -165,7 +165,7 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
         from_one = 1.0 + odds
         softplus_t = xp.log(from_one)
     c = _curve(larger(softplus_t, t, xp), shared, xp)
-    # One division instead of two.
+    # One division serves both quotients.
     both = 1.0 / (c.weighed * from_one)
     share, dx = both * from_one, both * odds
     wrong = c.y_hat * share

@@ -14,12 +14,10 @@ from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
 from astralearn.tabular.columns import LARGEST
 from astralearn.tabular.readings import reading_of, said_of_reading, typed
-from astralearn.tabular.suspects import check_spelling
+from astralearn.tabular.suspects import ROWS_TO_TELL, check_spelling
 
 RowNumbers = NDArray[np.intp]
 EXACT = 2.0**53  # up to here a float holds every integer
-# Among fewer rows, whole numbers may well be all different by chance.
-ROWS_TO_TELL = 100
 
 
 class Redraw(NamedTuple):

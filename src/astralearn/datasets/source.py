@@ -23,7 +23,7 @@ from astralearn.datasets.errors import UnavailableError, UnreadableError
 ATTEMPTS = 3  # each continues where the one before broke off
 TIMEOUT_SECONDS = 30.0
 WAIT_SECONDS = 600.0  # for another process that downloads the same file
-BLOCK_BYTES = 1 << 16
+READ_BYTES = 1 << 16
 MOST_BYTES = 1 << 30
 SLOWEST_BYTES_PER_SECOND = 1024.0
 
@@ -178,7 +178,7 @@ def _continue(address: str, part: Path) -> None:
             raise http.client.HTTPException(f"its Content-Length is {said[:80]!r}")
         received = 0
         # read1 hands over what has arrived; read would wait for a whole block, however slow.
-        while block := response.read1(BLOCK_BYTES):
+        while block := response.read1(READ_BYTES):
             received += len(block)
             if file.tell() + len(block) > MOST_BYTES:
                 raise TooLargeError

@@ -30,7 +30,7 @@ Array = Any
 
 LONG = 5_000  # epochs from which it pays to compile thoroughly
 
-MONITORED = ("fnr", "fpr", "g_mean", "mcc", "e_ratio")
+MONITORED_READINGS = ("fnr", "fpr", "g_mean", "mcc", "e_ratio")
 
 
 class Hyperparameters(NamedTuple):
@@ -307,7 +307,7 @@ def penalty(means: Means, alpha: Array) -> Array:
 def _monitored(prefix: str, seen: Seen) -> dict[str, Array]:
     return {
         f"{prefix}loss": seen.loss,
-        **{f"{prefix}{name}": getattr(seen.counts, name) for name in MONITORED},
+        **{f"{prefix}{name}": getattr(seen.counts, name) for name in MONITORED_READINGS},
     }
 
 

@@ -21,7 +21,7 @@ from astralearn.engine.rows import Rescaling
 from astralearn.engine.view import View
 
 BLOCK = 16_384  # rows predicted at once
-IN_CACHE = 512  # rows whose hidden units stay in the processor's cache
+HIDDEN_IN_CACHE = 512  # rows whose hidden units stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -193,10 +193,10 @@ def predict_logits(
     inputs = np.ones((view.n_inputs + 1, len(X)))
     inputs[:-1] = view.inputs(X)
     x = np.empty((len(parameters), len(X)), X.dtype)
-    for start in range(0, len(X), IN_CACHE):
-        rows = slice(start, start + IN_CACHE)
+    for start in range(0, len(X), HIDDEN_IN_CACHE):
+        rows = slice(start, start + HIDDEN_IN_CACHE)
         # All networks' first layers see the same inputs: they are one matrix.
-        h = reproducible.product(first.reshape(-1, first.shape[2]), inputs[:, rows])
+        h = reproducible.tiled_product(first.reshape(-1, first.shape[2]), inputs[:, rows])
         h = h.reshape(*first.shape[:2], -1)
         for weights in others:
             np.maximum(h, architecture.leak * h, out=h)

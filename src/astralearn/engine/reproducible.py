@@ -14,7 +14,7 @@ SINGLE = 1 << 18
 PANEL = 64  # columns a Cholesky factor grows by; LAPACK takes such a block on one thread
 
 
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def tiled_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a·b, (m, k) times (k, n), in tiles."""
     (m, k), n = a.shape, b.shape[1]
     depth = max(1, min(k, 4 * PANEL))
@@ -35,7 +35,9 @@ def cholesky(a: np.ndarray) -> np.ndarray:
     lower = np.zeros_like(a)
     for start in range(0, len(a), PANEL):
         stop = min(start + PANEL, len(a))
-        rest = a[start:, start:stop] - product(lower[start:, :start], lower[start:stop, :start].T)
+        rest = a[start:, start:stop] - tiled_product(
+            lower[start:, :start], lower[start:stop, :start].T
+        )
         block = np.linalg.cholesky(rest[: stop - start])
         lower[start:stop, start:stop] = block
         lower[stop:, start:stop] = solve_triangular(block, rest[stop - start :].T, lower=True).T

@@ -100,7 +100,7 @@ class Rows:
         return np.flatnonzero((self.positive == positive) & (self.weight > 0))
 
 
-class Costs(NamedTuple):
+class RowCosts(NamedTuple):
     """What a mistake on a row of either class costs: a factor of its weight."""
 
     of_negative: float = 1.0
@@ -125,7 +125,7 @@ class Fold:
     train: Rows
     view: View
     held_out: Rows | None = None
-    costs: Costs = field(default_factory=Costs)
+    costs: RowCosts = field(default_factory=RowCosts)
     everywhere: tuple[float, float] | None = None
 
     @property

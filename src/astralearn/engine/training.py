@@ -37,7 +37,7 @@ from astralearn.engine.programs import program
 from astralearn.engine.rows import CHUNK_NUMBERS, CHUNK_NUMBERS_IF_LONG, Packed, pack
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
 
-LARGE = 10**8  # bytes
+LARGE_BYTES = 10**8  # bytes
 
 # Epochs in a history, about, and from one to the next at least, where they are quick: where
 # networks × rows × epochs, some milliseconds, stay below QUICK.
@@ -179,7 +179,7 @@ def train(
             return (_run_lbfgs if lbfgs else _run_adam)(stack, settings, control, one)
 
     ended, interrupted = _in_threads(run, len(groups), n_jobs, control)
-    if stack.data_bytes > LARGE:
+    if stack.data_bytes > LARGE_BYTES:
         # JAX leaves the packed rows in reference cycles, and a copy of large data should not
         # outlive its use.
         gc.collect()

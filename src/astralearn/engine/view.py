@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astralearn.engine.reproducible import product
+from astralearn.engine.reproducible import tiled_product
 
 # Standard deviations. No input lies beyond them, so that no finite row overflows in a network.
 FAR = 1e9
@@ -62,7 +62,9 @@ class View(NamedTuple):
         u: (rows, features).
         """
         assert self.root is not None
-        return np.asarray(np.sqrt(np.sum(np.square(product(u - self.centre, self.root)), axis=1)))
+        return np.asarray(
+            np.sqrt(np.sum(np.square(tiled_product(u - self.centre, self.root)), axis=1))
+        )
 
     def _features(self, of_inputs: np.ndarray) -> np.ndarray:
         return of_inputs if self.root is None else of_inputs[:-1]

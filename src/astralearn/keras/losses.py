@@ -14,7 +14,7 @@ from astralearn.core.class_means import Means, gradient
 from astralearn.core.counting import Counted
 from astralearn.core.inputs import Array
 from astralearn.keras.labels import checked_batch
-from astralearn.keras.replicas import joined
+from astralearn.keras.replicas import over_replicas
 from astralearn.keras.tensors import (
     Gradients,
     as_factors,
@@ -191,7 +191,7 @@ def _summed(kind: str, g: Array, y: Array, weight: Array, axis: tuple[int, ...])
     def forward(g: Array) -> tuple[Array, Gradients]:
         (logits, labels, *weights), xp = few([g, y] if weight is None else [g, y, weight])
         own = _counted(kind, logits, labels, weights[0] if weights else None, axis, xp)
-        means, replicas = joined(loss, own.means)
+        means, replicas = over_replicas(loss, own.means)
         (*flat, peak_0, peak_1), numbers = few([*means.flat, *own.peaks])
         means, peaks = Means.of_flat(flat), (peak_0, peak_1)
         losses = loss.of_means(means, xp=numbers)

@@ -15,7 +15,7 @@ from astralearn.core.class_means import Means
 from astralearn.core.losses import Loss
 
 
-def joined(loss: Loss, means: Means) -> tuple[Means, int]:
+def over_replicas(loss: Loss, means: Means) -> tuple[Means, int]:
     """The means of all replicas joined, the same on each, and the number of replicas."""
     if keras.config.backend() != "tensorflow":
         return means, 1

@@ -27,8 +27,8 @@ from astralearn.tabular.dates import SINCE_PREVIOUS
 if TYPE_CHECKING:
     from astralearn.tabular import TableEncoder
 
-DAY = 86_400.0
-UNSEEN = "\0"  # a word that no table holds
+SECONDS_PER_DAY = 86_400.0
+UNSEEN_WORD = "\0"  # a word that no table holds
 
 
 def check_expressible(encoder: TableEncoder) -> None:
@@ -55,7 +55,7 @@ def encoded(encoder: TableEncoder, columns: dict[str, Value]) -> Value:
     words = [name for name, kind in encoder.kinds_.items() if kind == WORD]
     one_hot, commonness = [], []
     for place, name in enumerate(words):
-        known = [*map(str, encoder.one_hot_.categories_[place]), UNSEEN]
+        known = [*map(str, encoder.one_hot_.categories_[place]), UNSEEN_WORD]
         row = _row_of_word(columns[name], known)
         nodes = row.nodes
         one_hot.append(nodes.add("Gather", _one_hot(encoder, place, known), row))
@@ -89,19 +89,19 @@ def _finite(number: Value) -> Value:
 
 def part_of(seconds: Value, part: str) -> Value:
     """`dates.part_of`. seconds: since 1970-01-01 UTC, NaN for none."""
-    days = floor(seconds / DAY)
+    days = floor(seconds / SECONDS_PER_DAY)
     match part:
         case "weekday":  # The first day of 1970 was a Thursday.
             return _modulo(days + 3.0, 7.0)
         case "hour":
-            minutes = floor(_modulo(seconds, DAY) / 60.0)
+            minutes = floor(_modulo(seconds, SECONDS_PER_DAY) / 60.0)
             hours = floor(minutes / 60.0)
             return hours + (minutes - hours * 60.0) / 60.0
         case "month":
             return _month(days)
         case _:
             assert part != SINCE_PREVIOUS
-            return seconds / DAY
+            return seconds / SECONDS_PER_DAY
 
 
 def _month(days: Value) -> Value:

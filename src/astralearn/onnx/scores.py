@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from astralearn.engine.view import View
 
 DIGITS = 3  # of a vote
-DEEP = -600.0  # below it e^x is too small to compute with
+LEAST_EXPONENT = -600.0  # below it e^x is too small to compute with
 
 
 def logits(model: ASTraClassifier, X: Value) -> Value:
@@ -115,7 +115,7 @@ def warp(x: Value, b: np.ndarray) -> Value:
     """
     shared = of_slope(b, xp=np)
     at = x * b + shared.log_b
-    is_shallow = at > DEEP
+    is_shallow = at > LEAST_EXPONENT
     s = softplus(where(is_shallow, at, 0.0)) / b
     return where(is_shallow, log_of_exp_less_one(s), at - shared.log_b) - shared.origin
 
@@ -154,7 +154,7 @@ def linear_scores(linear: Linear, u: Value) -> Value:
     return (u.astype(np.float64) * linear.direction).sum(1) + linear.offset
 
 
-# How each member beside the networks scores rows.
+# Each member beside the networks scores rows by one of these.
 _MEMBERS: dict[str, Callable[[Any, Value], Value]] = {
     "trees": tree_scores,
     "neighbours": neighbour_scores,

@@ -60,7 +60,7 @@ class Agreement(NamedTuple):
         return self.lowest <= self.theirs.mean <= self.highest
 
 
-class Spread(NamedTuple):
+class ScoreSpread(NamedTuple):
     """What moves a score.
 
     starts: deviation over the starts on one fold; 0 where there is one start.
@@ -147,8 +147,8 @@ def welch(first: Estimate, second: Estimate) -> float:
     return float(2.0 * t.sf(difference / math.sqrt(sum(squares)), freedom))
 
 
-def spread(records: Sequence[StartRecord], score: str) -> Spread:
+def spread(records: Sequence[StartRecord], score: str) -> ScoreSpread:
     """How far a score moves from start to start, and from draw to draw."""
     scores = by_draw(records, score)
     starts = 0.0 if scores.shape[2] < 2 else math.sqrt(scores.var(axis=2, ddof=1).mean())
-    return Spread(starts, float(scores.mean(axis=(1, 2)).std(ddof=1)))
+    return ScoreSpread(starts, float(scores.mean(axis=(1, 2)).std(ddof=1)))

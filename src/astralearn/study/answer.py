@@ -42,7 +42,7 @@ UNSEEN = 0.5
 LUCK_OF_ONE, SHARED_LUCK_OF_ONE = 6.0, 14.0
 # The share of resamples that a method must win to be one that may be recommended.
 MAY_WIN = 0.1
-CUTS = 200
+CURVE_CUTS = 200
 PER = 1_000.0
 
 
@@ -70,7 +70,7 @@ class Tested:
 
     def left_out(self) -> LeftOut:
         """What decisions rest on, where evidence is −ln of the share of negatives above."""
-        cuts = np.linspace(0.02, np.log(max(self.negatives, 2.0)) + 1.0, CUTS)
+        cuts = np.linspace(0.02, np.log(max(self.negatives, 2.0)) + 1.0, CURVE_CUTS)
         cuts = np.union1d(cuts, self.own_cut)
         return LeftOut(
             positives=-np.log(self.share_above),

@@ -57,7 +57,7 @@ def _scores(printed: str, hits: str = "") -> dict[str, PublishedScore]:
     return scores
 
 
-# Problem → score → method.
+# These are read as problem → score → method.
 TABLE_2: dict[str, dict[str, dict[str, PublishedScore]]] = {
     "skin-588": {
         "g_mean": _scores("0.892 0.273*, 0.966 0.051*, 0.981 0.041*, 0.946 0.126*"),
@@ -105,5 +105,5 @@ class Protocol:
 
 
 PROTOCOL = Protocol()
-# The same artefacts in about a minute, with too few epochs to agree with Table 2.
+# This makes the same artefacts in about a minute, with too few epochs to agree with Table 2.
 QUICK = Protocol(repetitions=2, epochs=1_000, burn_in=300)

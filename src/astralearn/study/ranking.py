@@ -18,7 +18,7 @@ from astralearn.study.scores import Interval
 
 BOOTSTRAPS = 2_000
 BOOTSTRAP_SEED = 0
-LEVEL = 0.95
+COVERAGE = 0.95
 TIE = 1e-9
 
 
@@ -136,6 +136,6 @@ def _bootstrap_weights(problems: Sequence[str]) -> NDArray[np.float64]:
 
 def _intervals(means: NDArray[np.float64]) -> list[Interval]:
     """Percentiles of bootstrapped means, one interval a column."""
-    tail = (1 - LEVEL) / 2
+    tail = (1 - COVERAGE) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]

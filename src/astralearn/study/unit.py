@@ -98,7 +98,7 @@ def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:
     ]
 
 
-class Fitted(NamedTuple):
+class FittedSplits(NamedTuple):
     """A model for each split, and the rows that the splits are of, in numbers.
 
     seconds: what one split took to learn.
@@ -111,7 +111,7 @@ class Fitted(NamedTuple):
     seconds: float
 
 
-def fit(unit: Unit, estimator: Any) -> Fitted:
+def fit(unit: Unit, estimator: Any) -> FittedSplits:
     """Fit every split of the unit, as one stack where the method can."""
     X, y, splits = _as_numbers(unit)
     started = time.perf_counter()
@@ -125,7 +125,7 @@ def fit(unit: Unit, estimator: Any) -> Fitted:
         (split,) = splits
         models = [estimator.fit(X[split.learn], y[split.learn])]
     seconds = (time.perf_counter() - started) / len(splits)
-    return Fitted(models, X, y, splits, seconds)
+    return FittedSplits(models, X, y, splits, seconds)
 
 
 def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
@@ -139,7 +139,9 @@ def _own_seeds(unit: Unit, estimator: Any) -> dict[str, list[int]]:
     return {"random_states": seeds}
 
 
-def _tested(unit: Unit, model: Any, fitted: Fitted, split: Split, rows: RowNumbers) -> Outcome:
+def _tested(
+    unit: Unit, model: Any, fitted: FittedSplits, split: Split, rows: RowNumbers
+) -> Outcome:
     """Count what the model decides on the test rows.
 
     split: of the rows in numbers.

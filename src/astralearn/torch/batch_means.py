@@ -6,18 +6,18 @@ import torch
 from torch import Tensor
 
 from astralearn.core.class_means import Means, gradient, means_of_sums
-from astralearn.core.counting import Part, no_peaks
+from astralearn.core.counting import CountedPart, no_peaks
 from astralearn.core.losses import Loss
 from astralearn.torch.cpu import blocks, sum_logs_in_place, write_gradient
 from astralearn.torch.inductor import by_bits, swift_losses
 from astralearn.torch.namespaces import eager, portable
 
-Factors = tuple[Tensor, Tensor]
+FactorPair = tuple[Tensor, Tensor]
 
 
 def batch_means(
     loss: Loss, g: Tensor, y: Tensor, weight: Tensor | None, axis: tuple[int, ...]
-) -> tuple[Means, list[Part]]:
+) -> tuple[Means, list[CountedPart]]:
     """The batch's means, and its blocks as they were counted."""
     if g.numel() == 0:
         shape = [1 if dimension in axis else size for dimension, size in enumerate(g.shape)]
@@ -25,7 +25,7 @@ def batch_means(
     if torch.compiler.is_compiling() or g.is_meta:
         xp = swift_losses if by_bits(g) else portable if torch.compiler.is_exporting() else eager
         whole = loss.count(g, y, weight, axis=axis, xp=xp)
-        return whole.means, [Part(whole.peaks, whole.pulls)]
+        return whole.means, [CountedPart(whole.peaks, whole.pulls)]
     logits = blocks(g)
     weights = [None] * len(logits) if weight is None else blocks(weight.expand_as(g))
     parts = list(zip(logits, blocks(y), weights, strict=True))
@@ -35,7 +35,7 @@ def batch_means(
         # A sum of huge losses overflows; the core divides before it adds.
         if bool(torch.isfinite(sums).all()):
             means = means_of_sums(sums.unbind(0), power=0, xp=eager)
-            return means, [Part(no_peaks(means, eager), pulls) for _, pulls in summed]
+            return means, [CountedPart(no_peaks(means, eager), pulls) for _, pulls in summed]
     return loss.count_known(parts, axis=axis, xp=eager)
 
 
@@ -52,7 +52,7 @@ def means_of_nothing(like: Tensor) -> Means:
     return Means.of_flat([zero] * 6)
 
 
-def factors_of(loss: Loss, counted: list[Part], means: Means) -> list[Factors]:
+def factors_of(loss: Loss, counted: list[CountedPart], means: Means) -> list[FactorPair]:
     """From pulls to the gradient of everything joined, for each class.
 
     One pair for each block, or one for all where their pulls have one unit.
@@ -62,7 +62,7 @@ def factors_of(loss: Loss, counted: list[Part], means: Means) -> list[Factors]:
     return [loss.factors(means, block.peaks, xp=eager) for block in counted]
 
 
-def gradient_of(pulls: list[Tensor], factors: list[Factors], y: Tensor) -> Tensor:
+def gradient_of(pulls: list[Tensor], factors: list[FactorPair], y: Tensor) -> Tensor:
     """The gradient at the logits that were counted, block by block."""
     if not pulls:
         return torch.zeros_like(y)

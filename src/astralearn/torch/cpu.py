@@ -22,7 +22,7 @@ from astralearn.torch.namespaces import eager, floats
 
 # Elements per block, a MB in float32: smaller blocks spend their time between the operations,
 # larger ones leave the cache.
-BLOCK = 262_144
+BLOCK_ELEMENTS = 262_144
 
 # Logits below which fewer passes do not make up for one more operation.
 FEWEST_IN_PLACE = 32_768
@@ -60,9 +60,9 @@ def blocks(x: Tensor) -> tuple[Tensor, ...]:
 
     Nor do they where shapes are being traced. Tensors of one shape have blocks of one shape.
     """
-    if is_traced() or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * BLOCK:
+    if is_traced() or x.device.type != "cpu" or x.ndim == 0 or x.numel() < 2 * BLOCK_ELEMENTS:
         return (x,)
-    return torch.split(x, max(1, BLOCK * x.shape[0] // x.numel()))
+    return torch.split(x, max(1, BLOCK_ELEMENTS * x.shape[0] // x.numel()))
 
 
 def eager_warp(x: Tensor, shared: OfSlope) -> tuple[Tensor, ...]:

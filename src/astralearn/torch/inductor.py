@@ -28,7 +28,7 @@ from astralearn.core.warp import (
     softplus_and_sigmoid,
     warp_at,
 )
-from astralearn.torch.namespaces import eager, portable
+from astralearn.torch.namespaces import portable
 
 
 def by_bits(x: Tensor) -> bool:
@@ -160,23 +160,10 @@ def _log1p(q: Tensor) -> Tensor:
     return _log1p_of_share(q, _at_least(q, 0x24E69595))  # the bits of 1e-16
 
 
-def _sigmoid_of(x: Tensor, q: Tensor) -> Tensor:
-    """σ(x) from q = e^{−|x|}."""
-    return torch.where(x < 0, q, 1.0) / (1.0 + q)
-
-
 def _softplus_and_sigmoid(t: Tensor) -> tuple[Tensor, Tensor]:
     """ln(1 + e^t) and σ(t) as in `core.warp`, with its bound e^LOWEST."""
     q = _at_least(_exp_minus_abs(t), 0x2585B61D)  # the bits of e^LOWEST
-    return torch.relu(t) + _log1p_of_share(q, q), _sigmoid_of(t, q)
-
-
-def _softplus(x: Tensor) -> Tensor:
-    return torch.relu(x) + _log1p(_exp_minus_abs(x))
-
-
-def _sigmoid(x: Tensor) -> Tensor:
-    return _sigmoid_of(x, _exp_minus_abs(x))
+    return torch.relu(t) + _log1p_of_share(q, q), torch.where(t < 0, q, 1.0) / (1.0 + q)
 
 
 # For `core.warp`, which has bounded what it asks for.
@@ -187,13 +174,6 @@ swift = SimpleNamespace(
     softplus_and_sigmoid=_softplus_and_sigmoid,
 )
 
-# For the losses, which ask for e^v of v ≤ 0 and ln(1 + q) of q in [0, 1] alone.
-swift_losses = SimpleNamespace(
-    **{
-        **vars(eager),
-        "exp": _exp_below_zero,
-        "log1p": _log1p,
-        "sigmoid": _sigmoid,
-        "softplus": _softplus,
-    }
-)
+# For the losses, which ask for e^v of v ≤ 0 and ln(1 + q) of q in [0, 1] alone: the core makes
+# sigmoids of one such exponential.
+swift_losses = SimpleNamespace(**vars(portable) | {"exp": _exp_below_zero, "log1p": _log1p})

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from astralearn.core.class_means import Means, scaled
+from astralearn.core.class_means import Means, reweighed
 from astralearn.core.losses import Loss
 from astralearn.torch.batch_means import means_of_nothing
 from astralearn.torch.namespaces import eager
@@ -43,7 +43,7 @@ def joined(loss: Loss, kept: Tensor | None, means: Means, decay: float) -> Joine
     *flat, batches = kept.unbind(0)
     earlier = Means.of_flat(flat)
     left = (torch.clamp(LEAST / of_class.total, decay, 1.0) for of_class in earlier)
-    total = loss.add(scaled(earlier, *left), means, xp=eager)
+    total = loss.add(reweighed(earlier, *left), means, xp=eager)
     batches = 1.0 + decay * batches
     now = torch.stack([*total.flat, batches])
     # An output whose means are not finite keeps those that it had.
