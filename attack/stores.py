@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from trial import Trial, damaged
+from trial import Trial, damaged, works
 
 # Every commit has three records, said when it is done: so what is there is known from outside.
 COMMIT = """
@@ -38,7 +38,7 @@ def commit_kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
             process = subprocess.Popen([sys.executable, "-c", COMMIT, str(path)], stdout=file)
             while not said.stat().st_size and process.poll() is None:
                 time.sleep(0.01)
-            time.sleep(rng.uniform(0, 0.3))
+            works(process, rng.uniform(0, 0.3))
             process.kill()
             process.wait()
         try:
