@@ -19,7 +19,6 @@ import contextlib
 import csv
 import itertools
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,7 +33,7 @@ from faults import faults
 from made_up import made_up_tables
 from stores import commit_kills, damaged_studies
 from studies import command_kills
-from trial import Trial, damaged, works
+from trial import Forks, Trial, damaged, works
 
 from hostile import servers
 
@@ -47,10 +46,6 @@ RESULTS = ROOT / "benchmarks" / "results" / "attack.csv"
 PAGE = ROOT / "docs" / "reliability.md"
 
 FIT = """
-import sys, warnings
-import numpy as np
-from astralearn import ASTraClassifier
-warnings.simplefilter("ignore")
 y = np.arange(300) < 8
 X = np.random.default_rng(0).normal(size=(300, 4)) + 3 * y[:, None]
 print("ready", flush=True)
@@ -61,32 +56,35 @@ except KeyboardInterrupt:
 model = ASTraClassifier(epochs=20, n_estimators=2, committee=False, random_state=0).fit(X, y)
 print("then", model.n_iter_, flush=True)
 """
+FIT_IMPORTS = """
+import warnings
+import numpy as np
+from astralearn import ASTraClassifier
+assert "jax" not in sys.modules
+warnings.simplefilter("ignore")
+"""
 
 
-def signals(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
+def signals(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     """Ctrl-C in the first three seconds of a first fit: it ends, and the next one works."""
+    forks = Forks(FIT_IMPORTS, FIT, folder)
     while True:
-        process = subprocess.Popen(
-            [sys.executable, "-c", FIT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        process.stdout.readline()
+        process = forks.start()
+        process.wait_for("ready")
         works(process, rng.uniform(0, 3))
-        process.send_signal(signal.SIGINT)
+        process.send(signal.SIGINT)
         state = works(process, 60)
-        process.kill()
-        out, error = process.communicate()
-        held = state == "ended" and process.returncode == 0 and out == "then 20\n"
-        wrong = "" if held else f"{state}, {process.returncode}: {out} {error[-200:]}"
+        code = process.end()
+        held = state == "ended" and code == 0 and forks.printed() == "ready\nthen 20\n"
+        wrong = "" if held else f"{state}, {code}: {forks.printed()[-300:]}"
         yield Trial("Ctrl-C in the first fit", wrong)
 
 
 SAVE = """
-import sys
-import astralearn
-model = astralearn.load(sys.argv[1])
+model = astralearn.load(arguments[0])
 print("ready", flush=True)
 while True:
-    model.save(sys.argv[2])
+    model.save(arguments[1])
 """
 
 
@@ -109,13 +107,12 @@ def kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     first, again = a_model(folder), folder / "again.astra"
     coefficients = astralearn.load(first).coefs_.tobytes()
     again.write_bytes(first.read_bytes())
+    forks = Forks("import astralearn; astralearn.load", SAVE, folder)
     while True:
-        command = [sys.executable, "-c", SAVE, str(first), str(again)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        process.stdout.readline()
+        process = forks.start(first, again)
+        process.wait_for("ready")
         works(process, rng.uniform(0, 0.2))
-        process.kill()
-        process.communicate()
+        process.end()
         try:
             same = astralearn.load(again).coefs_.tobytes() == coefficients
             yield Trial("kill -9 while a model is written", "" if same else "another model")
