@@ -32,6 +32,7 @@ MADE_BY = {
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 2),
     "regime.csv.gz": ("benchmarks/regime.py", 1),
+    "reproduce_time.csv.gz": ("benchmarks/reproduce.py", 1),
     "reproduction.csv.gz": ("benchmarks/reproduce.py", 1),
     "speed_torch.txt": ("benchmarks/speed.py", 1),
     "suggest.csv": ("benchmarks/suggest.py", 1),
