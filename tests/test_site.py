@@ -82,16 +82,6 @@ def test_pages_are_short(page):
     assert page.stem in ("api", "cli", "files") or len(" ".join(prose).split()) <= 1_200
 
 
-def test_every_promise_names_a_test_that_there_is():
-    """A table's row is a promise, and its second cell the tests that hold it."""
-    promises = (DOCS / "reliability.md").read_text().split("## What was tried")[0]
-    rows = [line for line in promises.splitlines() if line.startswith("| ") and "promise" not in line]
-    named = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row) for row in rows]
-    assert all(named)
-    for path, test in (each for row in named for each in row):
-        assert f"\ndef {test}(" in (ROOT / path).read_text(), f"{path}::{test}"
-
-
 def test_every_exit_code_is_explained():
     codes = {0, 1, cli.USAGE, cli.WORKER_KILLED, cli.INTERRUPTED, *cli.EXIT_CODES.values()}
     table = (DOCS / "files.md").read_text().split("## Exit codes")[1]
