@@ -174,6 +174,7 @@ def measure() -> None:
             sizes=(len(splits[0].train), len(splits[0].validation)),
             features=problem.features,
             hidden=-(-(problem.features + 1) // 2),
+            clock=time.process_time,
         )
         for method in missing:
             first, few, more = (
@@ -204,7 +205,7 @@ def duration() -> str:
         f"about {minutes:.0f} minutes of {CORES} cores, {verdict} the {PROMISED} that were aimed at: "
         f"{np.mean(own):.3f} ms of one core for an epoch of a network on average, {min(own):.3f} to "
         f"{max(own):.3f}. An idiomatic PyTorch loop needs {np.mean(theirs):.2f} ms, {hours:.1f} hours "
-        "in all."
+        "of one core in all."
     )
 
 
