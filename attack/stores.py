@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,9 +30,10 @@ def commit_kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     """`kill -9` while records are committed: what was said is there, and units are whole."""
     from astralearn.study.store import read_histories, read_records
 
-    path = folder / "study.sqlite"
     forks = Forks(COMMIT_IMPORTS, COMMIT, folder)
-    while True:
+    for trial in itertools.count():
+        # A study is continued a few times; a long one takes long to read.
+        path = folder / f"study{trial // 5}.sqlite"
         process = forks.start(path)
         process.wait_for("\n")
         works(process, rng.uniform(0, 0.3))
