@@ -1,29 +1,31 @@
 """Attack the library, and tell what was tried and what held.
 
-    make attack                          # an hour
-    python attack/run.py --minutes 5
+    make attack                                   # an hour
+    python attack/run.py --areas "signals,kills"  # some of it, in the place of their rows
+    python attack/run.py --minutes 5 --try        # writes nothing
 
 Each area has a share of the time: Ctrl-C in the first three seconds of a fit, `kill -9` of fits,
 scoring, studies and commits in flight, disks that are full or read-only and pipes that close, a
 hostile server, damaged model files, studies and tables, tables that hypothesis makes up, and memory
-over fits of new shapes. Prints one table, writes benchmarks/results/attack.csv and puts it into
-docs/reliability.md. What is tried is drawn anew with each --seed.
+over fits of new shapes. Prints one table and puts it into benchmarks/results/attack.csv and
+docs/reliability.md, an area at a time. Moments are drawn by the processor's time of what is attacked,
+so that a busy machine is attacked in the same places. What is tried is drawn anew with each --seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import itertools
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,7 +33,7 @@ from faults import faults
 from made_up import made_up_tables
 from stores import commit_kills, damaged_studies
 from studies import command_kills
-from trial import Trial, damaged
+from trial import Forks, Trial, damaged, works
 
 from hostile import servers
 
@@ -44,10 +46,6 @@ RESULTS = ROOT / "benchmarks" / "results" / "attack.csv"
 PAGE = ROOT / "docs" / "reliability.md"
 
 FIT = """
-import sys, warnings
-import numpy as np
-from astralearn import ASTraClassifier
-warnings.simplefilter("ignore")
 y = np.arange(300) < 8
 X = np.random.default_rng(0).normal(size=(300, 4)) + 3 * y[:, None]
 print("ready", flush=True)
@@ -58,34 +56,35 @@ except KeyboardInterrupt:
 model = ASTraClassifier(epochs=20, n_estimators=2, committee=False, random_state=0).fit(X, y)
 print("then", model.n_iter_, flush=True)
 """
+FIT_IMPORTS = """
+import warnings
+import numpy as np
+from astralearn import ASTraClassifier
+assert "jax" not in sys.modules
+warnings.simplefilter("ignore")
+"""
 
 
-def signals(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
+def signals(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     """Ctrl-C in the first three seconds of a first fit: it ends, and the next one works."""
+    forks = Forks(FIT_IMPORTS, FIT, folder)
     while True:
-        process = subprocess.Popen(
-            [sys.executable, "-c", FIT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        process.stdout.readline()
-        time.sleep(rng.uniform(0, 3))
-        process.send_signal(signal.SIGINT)
-        try:
-            out, error = process.communicate(timeout=120)
-            held = process.returncode == 0 and out == "then 20\n"
-            yield Trial("Ctrl-C in the first fit", "" if held else f"{out} {error[-200:]}")
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            yield Trial("Ctrl-C in the first fit", "not heard within 120 s")
+        process = forks.start()
+        process.wait_for("ready")
+        works(process, rng.uniform(0, 3))
+        process.send(signal.SIGINT)
+        state = works(process, 60)
+        code = process.end()
+        held = state == "ended" and code == 0 and forks.printed() == "ready\nthen 20\n"
+        wrong = "" if held else f"{state}, {code}: {forks.printed()[-300:]}"
+        yield Trial("Ctrl-C in the first fit", wrong)
 
 
 SAVE = """
-import sys
-import astralearn
-model = astralearn.load(sys.argv[1])
+model = astralearn.load(arguments[0])
 print("ready", flush=True)
 while True:
-    model.save(sys.argv[2])
+    model.save(arguments[1])
 """
 
 
@@ -108,13 +107,12 @@ def kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     first, again = a_model(folder), folder / "again.astra"
     coefficients = astralearn.load(first).coefs_.tobytes()
     again.write_bytes(first.read_bytes())
+    forks = Forks("import astralearn; astralearn.load", SAVE, folder)
     while True:
-        command = [sys.executable, "-c", SAVE, str(first), str(again)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        process.stdout.readline()
-        time.sleep(rng.uniform(0, 0.2))
-        process.kill()
-        process.communicate()
+        process = forks.start(first, again)
+        process.wait_for("ready")
+        works(process, rng.uniform(0, 0.2))
+        process.end()
         try:
             same = astralearn.load(again).coefs_.tobytes() == coefficients
             yield Trial("kill -9 while a model is written", "" if same else "another model")
@@ -165,14 +163,14 @@ def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
         path = folder / f"damaged.{ending}"
         path.write_bytes(content)
         wrong = ""
-        start = time.monotonic()
+        start = time.process_time()
         try:
             read_table(path)
         except DataError:
             pass
         except Exception as error:
             wrong = repr(error)[:200]
-        if time.monotonic() - start > 10:
+        if time.process_time() - start > 10:
             wrong = "took more than 10 s"
         yield Trial(f"{ending}: {what}", wrong)
 
@@ -198,41 +196,103 @@ def shapes(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
 
 
 class Area(NamedTuple):
-    """What attacks, and its part of the time: trials that start processes take seconds each."""
+    """What attacks, its part of the time, and the fewest trials, however long they take."""
 
     trials: Callable[[np.random.Generator, Path], Iterator[Trial]]
     share: float
+    fewest: int
 
 
 AREAS = {
-    "signals": Area(signals, 5),
-    "kills": Area(kills, 2),
-    "kills of commits": Area(commit_kills, 1.5),
-    "kills of commands": Area(command_kills, 5),
-    "faults of the disk": Area(faults, 3),
-    "hostile servers": Area(servers, 1),
-    "model files": Area(model_files, 0.5),
-    "studies": Area(damaged_studies, 0.5),
-    "tables": Area(tables, 0.5),
-    "made-up tables": Area(made_up_tables, 1.5),
-    "shapes": Area(shapes, 2),
+    "signals": Area(signals, 5, 50),
+    "kills": Area(kills, 2, 50),
+    "kills of commits": Area(commit_kills, 1.5, 50),
+    "kills of commands": Area(command_kills, 5, 30),
+    "faults of the disk": Area(faults, 3, 20),
+    "hostile servers": Area(servers, 1, 80),
+    "model files": Area(model_files, 0.5, 500),
+    "studies": Area(damaged_studies, 0.5, 500),
+    "tables": Area(tables, 0.5, 500),
+    "made-up tables": Area(made_up_tables, 1.5, 20),
+    "shapes": Area(shapes, 2, 30),
 }
 
 
-def write_page(rows: list[dict[str, Any]], *, minutes: float) -> None:
+class Tally:
+    """What was tried of one area: trials, seconds and failures of every kind."""
+
+    def __init__(self, area: str) -> None:
+        self.area = area
+        self.tried: dict[str, list[str]] = {}
+        self.seconds: dict[str, float] = {}
+
+    def add(self, trial: Trial, seconds: float) -> None:
+        """Count a trial, and say so where it failed."""
+        self.tried.setdefault(trial.what, []).append(trial.wrong)
+        self.seconds[trial.what] = self.seconds.get(trial.what, 0.0) + seconds
+        if trial.wrong:
+            print(f"{self.area}, {trial.what}: {trial.wrong}", flush=True)
+
+    def rows(self) -> list[dict[str, str]]:
+        """A row for each kind of trial, as the file has them."""
+        return [
+            {
+                "area": self.area,
+                "what": what,
+                "tried": str(len(wrong)),
+                "held": str(wrong.count("")),
+                "minutes": f"{self.seconds[what] / 60:.2f}",
+            }
+            for what, wrong in sorted(self.tried.items())
+        ]
+
+
+def attack(area: str, minutes: float, seed: int, fewest: int) -> Tally:
+    """Try what the area has until its time is over; Ctrl-C ends it with what was tried so far."""
+    tally = Tally(area)
+    last = start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
+        trials = AREAS[area].trials(np.random.default_rng(seed), Path(folder))
+        for count, trial in enumerate(trials, start=1):
+            now = time.monotonic()
+            tally.add(trial, now - last)
+            last = now
+            if now - start > 60 * minutes and count >= fewest:
+                break
+    return tally
+
+
+def keep(tally: Tally) -> None:
+    """Put the area's rows into the file, in the place of those of an earlier run, and the page."""
+    old: list[dict[str, str]] = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="", encoding="utf-8") as file:
+            old = [row for row in csv.DictReader(file) if row["area"] != tally.area]
+    order = list(AREAS)
+    rows = sorted([*old, *tally.rows()], key=lambda row: order.index(row["area"]))
+    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    stamp(RESULTS.name)
+    write_page(rows)
+
+
+def write_page(rows: list[dict[str, str]]) -> None:
     """Put the table into docs/reliability.md, a row for each kind of trial."""
-    kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    kinds: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
         kinds.setdefault((row["area"], row["what"].split(":")[0]), []).append(row)
+    minutes = sum(float(row["minutes"]) for row in rows)
     lines = [
-        f"A run of {minutes:.0f} minutes on one core (`benchmarks/results/attack.csv` has each kind "
-        "of damage in a row of its own):",
+        f"{minutes:.0f} minutes on one core (`benchmarks/results/attack.csv` has each kind of "
+        "damage in a row of its own):",
         "",
         "|area | what | tried | held |",
         "|---|---|---|---|",
     ]
     for (area, what), some in kinds.items():
-        tried, held = (sum(row[name] for row in some) for name in ("tried", "held"))
+        tried, held = (sum(int(row[name]) for row in some) for name in ("tried", "held"))
         lines.append(f"|{area} | {what} | {tried:,} | {held:,} |")
     put(PAGE, "attack/run.py", "\n".join(lines))
 
@@ -241,37 +301,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--areas", help=f"some of {', '.join(AREAS)}; nothing is written")
+    parser.add_argument("--areas", help=f"some of {', '.join(AREAS)}; the others' rows stay")
+    parser.add_argument("--try", action="store_true", dest="dry", help="writes nothing")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    tried: dict[tuple[str, str], list[str]] = {}
     areas = list(AREAS) if asked.areas is None else asked.areas.split(",")
-    start = time.monotonic()
+    whole, held = sum(AREAS[area].share for area in areas), True
     for area in areas:
-        share = AREAS[area].share / sum(AREAS[name].share for name in areas)
-        end = time.monotonic() + 60 * asked.minutes * share
-        with tempfile.TemporaryDirectory() as folder:
-            for trial in AREAS[area].trials(np.random.default_rng(asked.seed), Path(folder)):
-                tried.setdefault((area, trial.what), []).append(trial.wrong)
-                if time.monotonic() > end:
-                    break
-    rows = []
-    for (area, what), wrong in sorted(tried.items()):
-        failures = [one for one in wrong if one]
-        rows.append(
-            {"area": area, "what": what, "tried": len(wrong), "held": len(wrong) - len(failures)}
-        )
-        print(f"{area:<12} {what:<36} {len(wrong):>7} tried {rows[-1]['held']:>7} held")
-        for failure in sorted(set(failures))[:3]:
-            print(f"    {failure}")
-    if asked.areas is None:
-        with RESULTS.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        stamp(RESULTS.name)
-        write_page(rows, minutes=(time.monotonic() - start) / 60)
-    sys.exit(any(row["held"] < row["tried"] for row in rows))
+        minutes = asked.minutes * AREAS[area].share / whole
+        tally = attack(area, minutes, asked.seed, 1 if asked.dry else AREAS[area].fewest)
+        if not asked.dry:
+            keep(tally)
+        for row in tally.rows():
+            print("{area:<18} {what:<50} {tried:>7} tried {held:>7} held".format(**row), flush=True)
+            held &= row["held"] == row["tried"]
+    sys.exit(not held)
 
 
 if __name__ == "__main__":

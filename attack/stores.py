@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from trial import Trial, damaged
+from trial import Forks, Trial, damaged, works
 
 # Every commit has three records, said when it is done: so what is there is known from outside.
 COMMIT = """
-import sys
-from pathlib import Path
-import numpy as np
-from astralearn.study.record import Outcome, Record
-from astralearn.study.store import Store
-
-with Store(Path(sys.argv[1]), wait_seconds=10) as store:
+with Store(Path(arguments[0]), wait_seconds=10) as store:
     first = len(store.finished()) // 3
     for unit in range(first, first + 100_000):
         records = [Record("p", "m", unit, fold, 9, 1, 1, 1, 1, None, 0.1) for fold in range(3)]
         store.add([Outcome(record, {"epoch": np.arange(200.0)}) for record in records])
         print(unit, flush=True)
+"""
+COMMIT_IMPORTS = """
+from pathlib import Path
+import numpy as np
+from astralearn.study.record import Outcome, Record
+from astralearn.study.store import Store
 """
 
 
@@ -32,19 +30,18 @@ def commit_kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     """`kill -9` while records are committed: what was said is there, and units are whole."""
     from astralearn.study.store import read_histories, read_records
 
-    path, said = folder / "study.sqlite", folder / "said"
-    while True:
-        with said.open("w") as file:
-            process = subprocess.Popen([sys.executable, "-c", COMMIT, str(path)], stdout=file)
-            while not said.stat().st_size and process.poll() is None:
-                time.sleep(0.01)
-            time.sleep(rng.uniform(0, 0.3))
-            process.kill()
-            process.wait()
+    forks = Forks(COMMIT_IMPORTS, COMMIT, folder)
+    for trial in itertools.count():
+        # A study is continued a few times; a long one takes long to read.
+        path = folder / f"study{trial // 5}.sqlite"
+        process = forks.start(path)
+        process.wait_for("\n")
+        works(process, rng.uniform(0, 0.3))
+        process.end()
         try:
             records = read_records(path)
             # The last line may be cut short, so the one before it counts.
-            told = [int(line) for line in said.read_text().splitlines()[:-1]]
+            told = [int(line) for line in forks.printed().splitlines()[:-1]]
             wrong = ""
             if len(records) % 3 or len(read_histories(path, "p")["m"]) != len(records):
                 wrong = f"{len(records)} records: half a unit"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import subprocess
 import sys
@@ -13,21 +12,20 @@ import numpy as np
 import pandas as pd
 import psutil
 from faults import write_cards
-from trial import Trial
+from trial import Trial, works
 
 COMPARE = "compare cards.csv --target fraud --methods logistic --folds 3 --epochs 5"
 
 
 def _killed(folder: Path, arguments: list[str], seconds: float) -> list[psutil.Process]:
-    """Start the command, kill it after a while, and say which workers it had."""
+    """Start the command, kill it once it has worked so long, and say which workers it had."""
     process = subprocess.Popen(
         [sys.executable, "-m", "astralearn", *arguments],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
+    works(process, seconds, family=True)
     try:
         workers = psutil.Process(process.pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -65,7 +63,7 @@ def command_kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
         yield Trial("kill -9 of score", "" if found in (b"old", scored) else "half a file")
         out = folder / f"study{trial}"
         workers = _killed(folder, [*compare, str(out)], rng.uniform(1, 15))
-        _, alive = psutil.wait_procs(workers, timeout=60)
+        _, alive = psutil.wait_procs(workers, timeout=240)
         for worker in alive:
             worker.kill()
         yield Trial("kill -9 of compare: workers end", f"{len(alive)} are left" if alive else "")

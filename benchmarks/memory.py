@@ -2,6 +2,7 @@
 
     python benchmarks/memory.py            # 1e6 × 10 and 1e7 × 20, the default and one network
     python benchmarks/memory.py --rows 1000000
+    python benchmarks/memory.py --page     # only writes docs/reliability.md's sentences anew
 
 The multiple is (peak during the fit − memory before it + the data)/the data: 1 would be a fit that
 takes nothing. A small fit comes before, so that libraries and compilers count for nothing. Writes
@@ -16,9 +17,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from records import stamp
+from records import put, stamp
 
 RESULTS = Path(__file__).parent / "results" / "memory.csv"
+PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 PROMISED = 2.5
 SIZES = {1_000_000: 10, 10_000_000: 20}  # features by rows
 MODELS = {"default": {}, "one network": {"committee": False, "n_estimators": 1, "epochs": 5}}
@@ -56,10 +58,34 @@ def measured(n: int, p: int, options: dict[str, object]) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def write_page() -> None:
+    """Put what the file says into docs/reliability.md."""
+    with RESULTS.open(newline="", encoding="utf-8") as file:
+        times = {
+            (int(row["rows"]), row["model"]): float(row["times the data"])
+            for row in csv.DictReader(file)
+        }
+    (few, of_few), (many, of_many) = SIZES.items()
+    put(
+        PAGE,
+        "benchmarks/memory.py",
+        f"A fit of {many:,} rows of {of_many} float32 features takes at most {PROMISED} times the data:\n"
+        f"{times[many, 'default']:.2f} times with the default, {times[many, 'one network']:.2f} with "
+        "one network on every row. Small data take more in proportion:\n"
+        f"{few:,} × {of_few} take {times[few, 'default']:.1f} and {times[few, 'one network']:.1f} "
+        "times, because some working room does not shrink with the rows.",
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=int, choices=SIZES, help="one size, and nothing written")
-    asked = parser.parse_args().rows
+    parser.add_argument("--page", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    if options.page:
+        write_page()
+        return
+    asked = options.rows
     rows = []
     for n, p in SIZES.items():
         for model, options in MODELS.items():
@@ -73,6 +99,7 @@ def main() -> None:
             writer.writeheader()
             writer.writerows(rows)
         stamp(RESULTS.name)
+        write_page()
     large = [row["times the data"] for row in rows if row["rows"] == max(SIZES)]
     assert max(large, default=0) <= PROMISED, f"promised: at most {PROMISED} times the data"
 

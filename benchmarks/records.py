@@ -22,7 +22,7 @@ VERSIONS = RESULTS / "versions.json"
 # tests/test_site.py fails until it is. Writing a file says which version it is of;
 # `python benchmarks/records.py FILE` says so of one that another way has written.
 MADE_BY = {
-    "attack.csv": ("attack/run.py", 1),
+    "attack.csv": ("attack/run.py", 2),
     "boosting_study.csv.gz": ("benchmarks/boosting_study.py", 1),
     "committee.csv": ("benchmarks/committee.py", 2),
     "core_before_after.csv": ("benchmarks/before_after.py", 1),
@@ -31,6 +31,8 @@ MADE_BY = {
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 2),
+    "regime.csv.gz": ("benchmarks/regime.py", 1),
+    "reproduce_time.csv.gz": ("benchmarks/reproduce.py", 1),
     "reproduction.csv.gz": ("benchmarks/reproduce.py", 1),
     "speed_torch.txt": ("benchmarks/speed.py", 1),
     "suggest.csv": ("benchmarks/suggest.py", 1),

@@ -49,7 +49,7 @@ def _compiled_is_given_back():
         sys.modules["jax"].clear_caches()
         gc.collect()
         if sys.platform == "linux":
-            # What was freed goes back to the system, and the next test is not taken for a large one.
+            # What was freed goes back to the system: the next test is not taken for a large one.
             ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 

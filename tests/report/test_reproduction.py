@@ -94,6 +94,13 @@ def test_table_2_stands_beside_the_published_numbers():
     assert "n = 5 draws" in table.notes[0]
 
 
+def test_a_method_that_failed_has_the_mark_of_its_note():
+    rival = [replace(r, error="E") for r in folds("skin-4000", RIVALS[0], 0)]
+    table = results_table([*ladder(), *rival], PAPER)
+    assert [row[1] for row in texts(table)] == [*PAPER_METHODS, "RUSBoost †"]
+    assert table.notes[-1].startswith("skin-4000: † RUSBoost failed on 50 of 50 folds")
+
+
 def test_the_last_epoch_has_a_table_of_its_own():
     records = ladder(hits=(0, 44, 40, 42), last=40)
     by_paper, by_last = (results_table(records, rule) for rule in RULES)

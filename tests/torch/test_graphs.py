@@ -259,3 +259,43 @@ def test_a_compiled_backward_pass_after_an_eager_forward_pass(loss):
     with torch._dynamo.config.patch(compiled_autograd=True):
         torch.compile(lambda t: t.backward(), backend="eager")(value)
     torch.testing.assert_close([x.grad, layer.raw_slope.grad], list(expected), rtol=1e-4, atol=1e-7)
+
+
+# Labels and weights, each with something wrong.
+WRONG = {
+    "label": ([0.0, 2.0, 1.0], None),
+    "integer label": ([0, -100, 1], None),
+    "weight": ([0.0, 1.0, 1.0], [1.0, -1.0, 1.0]),
+    "weight of a missing label": ([0.0, float("nan"), 1.0], [1.0, float("nan"), 1.0]),
+}
+INDUCTOR = pytest.param("weight", "inductor", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("what", "compiler"), [*((what, "aot_eager") for what in WRONG), INDUCTOR])
+def test_compiled_losses_check_values_where_they_are_asked_to(what, compiler):
+    target, weight = (None if part is None else torch.tensor(part) for part in WRONG[what])
+    logits = torch.tensor([-1.0, 0.5, 2.0], requires_grad=True)
+    said = "sample_weight must be finite" if weight is not None else "target must hold 0, 1 or NaN"
+    checked, plain = (
+        torch.compile(loss, fullgraph=True, backend=compiler)
+        for loss in (GMNLoss(check_compiled=True), GMNLoss())
+    )
+    plain(logits, target, weight)
+    with pytest.raises(RuntimeError, match=said):
+        checked(logits, target, weight)
+    with pytest.raises(ValueError, match=said):
+        GMNLoss()(logits, target, weight)
+
+
+@pytest.mark.parametrize("missing", [float("nan"), -100])
+def test_a_compiled_loss_that_checks_is_the_same_loss(missing):
+    loss = GMNLoss(ignore_index=-100, check_compiled=True)
+    x, target = X[20:60], torch.tensor([0.0, 1.0, 0.0, missing] * 10)
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    found = []
+    for function in (loss, compiled):
+        logits = x.clone().requires_grad_()
+        value = function(logits, target, torch.ones(40))
+        value.backward()
+        found.append((value.detach(), logits.grad))
+    torch.testing.assert_close(*found, rtol=2e-5, atol=1e-7)

@@ -97,7 +97,8 @@ def results_table(records: Records, rule: str) -> Table:
         methods = by_method(under, problem)
         wins = {score: standings(methods, score, many=False) for score in PAPER_SCORES}
         for method in [name for name in (*PAPER_METHODS, *RIVALS) if name in methods]:
-            row: list[Cell | str] = [problem, method]
+            failed = any(record.error for record in methods[method])
+            row: list[Cell | str] = [problem, f"{method} †" if failed else method]
             for score in PAPER_SCORES:
                 ours = of_draws(by_draw(methods[method], score))
                 found = cells.get((problem, method, score))

@@ -11,6 +11,9 @@ from astralearn.torch.cpu import blocks
 from astralearn.torch.inductor import bits_to_keep, by_bits
 from astralearn.torch.layer import at_least_float32
 
+LABELS = "target must hold 0, 1 or NaN (missing)"
+WEIGHTS = "sample_weight must be finite and at least 0"
+
 
 def check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) -> None:
     """Refuse what a loss cannot take, by type, dtype and shape alone."""
@@ -45,11 +48,18 @@ def check_kinds(logits: Tensor, target: Tensor, sample_weight: Tensor | None) ->
 
 
 def known_labels(
-    logits: Tensor, target: Tensor, sample_weight: Tensor | None, ignore_index: int | None
+    logits: Tensor,
+    target: Tensor,
+    sample_weight: Tensor | None,
+    ignore_index: int | None,
+    *,
+    check_compiled: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Logits, labels and weights of one dtype, float32 at least.
 
     Missing labels (NaN, ignore_index) become 0 with weight 0 and logit 0.
+
+    check_compiled: whether compiled code asserts what is always checked without a compiler.
     """
     g = at_least_float32(logits)
     ignored = None if ignore_index is None else target == ignore_index
@@ -57,20 +67,31 @@ def known_labels(
     weight = None if sample_weight is None else sample_weight.to(g.dtype)
     if torch.compiler.is_compiling():
         # Values are unknown, so every label may be missing: that costs nothing once fused.
-        if ignored is None and not target.is_floating_point():
-            return g, y, weight
-        is_by_bits = ignored is None and by_bits(y)
-        return _without(bits_to_keep(y) if is_by_bits else _absent(y, ignored), g, y, weight)
+        given = weight
+        if ignored is not None or target.is_floating_point():
+            is_by_bits = ignored is None and by_bits(y)
+            absent = bits_to_keep(y) if is_by_bits else _absent(y, ignored)
+            g, y, weight = _without(absent, g, y, weight)
+        if check_compiled:
+            _assert_values(y, given)
+        return g, y, weight
     if not _all_weights(weight):
-        raise ValueError("sample_weight must be finite and at least 0")
+        raise ValueError(WEIGHTS)
     if ignored is None and _all_labels(y):
         return g, y, weight
     g, y, weight = _without(_absent(y, ignored), g, y, weight)
     if not _all_labels(y):
         wrong = y[(y != 0) & (y != 1)][0].item()
         also = "" if ignore_index is None else f" or ignore_index={ignore_index}"
-        raise ValueError(f"target must hold 0, 1 or NaN (missing){also}; found {wrong:g}")
+        raise ValueError(f"{LABELS}{also}; found {wrong:g}")
     return g, y, weight
+
+
+def _assert_values(y: Tensor, weight: Tensor | None) -> None:
+    """Assert on the device, without waiting for it, what compiled code cannot raise itself."""
+    torch._assert_async(((y == 0) | (y == 1)).all(), LABELS)
+    if weight is not None:
+        torch._assert_async((torch.isfinite(weight) & (weight >= 0)).all(), WEIGHTS)
 
 
 def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:

@@ -46,6 +46,9 @@ class SummedLossModule(nn.Module):
         Then J is that of all of them and its gradient flows through the current batch alone:
         an approximation, for batches too small to hold both classes. A class keeps its last rate
         however long it is absent.
+    check_compiled: whether the loss checks the values of labels and weights under torch.compile
+        too, as it always does without: one more pass, and a RuntimeError, on a GPU when it is
+        next waited for.
 
     >>> loss = SummedLossModule("gmn", per_output=True, reduction="none")
     >>> logits = torch.tensor([[-2.0, -1.0], [0.0, 1.0]])
@@ -66,6 +69,7 @@ class SummedLossModule(nn.Module):
         ignore_index: int | None = None,
         process_group: ProcessGroup | bool | None = None,
         running: float | None = None,
+        check_compiled: bool = False,
     ) -> None:
         super().__init__()
         self.name = self.name if name is None else name
@@ -80,6 +84,7 @@ class SummedLossModule(nn.Module):
         self.ignore_index = ignore_index
         self.process_group = process_group
         self.running = running
+        self.check_compiled = check_compiled
         # What `running_means.joined` keeps; its shape is known with the first batch.
         self.register_buffer("kept", None)
 
@@ -148,10 +153,17 @@ class SummedLossModule(nn.Module):
                 "logits must hold at least one value, unless process_group is given; "
                 f"found shape {tuple(logits.shape)}"
             )
-        return known_labels(logits, target, sample_weight, self.ignore_index)
+        return known_labels(
+            logits,
+            target,
+            sample_weight,
+            self.ignore_index,
+            check_compiled=self.check_compiled,
+        )
 
     def extra_repr(self) -> str:
         settings = {"name": type(self).name, "per_output": False, "reduction": "mean"}
+        settings |= {"check_compiled": False}
         settings |= dict.fromkeys(("ignore_index", "process_group", "running"))
         return ", ".join(
             f"{name}={getattr(self, name)!r}"
