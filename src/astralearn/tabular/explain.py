@@ -13,6 +13,9 @@ from astralearn.tabular.encoder import Feature, TableEncoder
 
 # Encoded values that are scored at once.
 MOST_VALUES = 4_000_000
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September")
+MONTHS += ("October", "November", "December")
 
 
 def typical_row(encoder: TableEncoder, majority: np.ndarray) -> np.ndarray:
@@ -100,14 +103,21 @@ def _shown(frame: pd.DataFrame, encoded: np.ndarray, feature: Feature) -> list[s
     if len(feature.places) > 1:
         is_missing = encoded[:, feature.places[1]] == 1
         values = np.where(is_missing, np.nan, values)
-    return [_number(value) for value in values]
+    return [_as_read(value, feature) for value in values]
 
 
 def _typically(feature: Feature, typical: np.ndarray) -> str:
     if not feature.categories:
-        return _number(typical[feature.places[0]])
+        return _as_read(typical[feature.places[0]], feature)
     one_hot = feature.places[: len(feature.categories)]
     return feature.categories[int(np.argmax(typical[one_hot]))]
+
+
+def _as_read(value: Any, feature: Feature) -> str:
+    """A number, or the weekday or month that it stands for."""
+    names = {"weekday": DAYS, "month": ("", *MONTHS)}.get(feature.part, ())
+    # A median may lie between two of them.
+    return names[int(value)] if names and value in range(len(names)) else _number(value)
 
 
 def _number(value: Any) -> str:
