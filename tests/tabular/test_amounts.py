@@ -1,10 +1,9 @@
 """Amounts as people write them are numbers; what may be something else is none."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from astralearn.tabular.amounts import amount_of, decimal_mark
+from astralearn.tabular.amounts import amounts_of, written_amounts
 
 AMOUNTS = [
     (["$1,234.50", "$3.00", "-$7.25", "($8.00)", "$12"], ".", [1234.5, 3, -7.25, -8, 12]),
@@ -35,17 +34,18 @@ NO_AMOUNTS = [
 
 @pytest.mark.parametrize(("texts", "mark", "numbers"), AMOUNTS)
 def test_amounts(texts, mark, numbers):
-    assert decimal_mark(pd.Series(texts), 1.0) == mark
-    assert [amount_of(text, mark).number for text in texts] == numbers
+    found = written_amounts(texts, 1.0)
+    assert found.mark == mark
+    assert found.numbers.tolist() == numbers
 
 
 @pytest.mark.parametrize("texts", NO_AMOUNTS)
 def test_no_amounts(texts):
-    assert decimal_mark(pd.Series(texts), 1.0) == ""
+    assert written_amounts(texts, 1.0) is None
 
 
 def test_nearly_all_have_to_be_amounts():
-    texts = pd.Series(["$1.50"] * 99 + ["?"])
-    assert decimal_mark(texts, 0.99) == "."
-    assert decimal_mark(texts, 0.995) == ""
-    assert np.isnan(amount_of(None, ".").number)
+    texts = ["$1.50"] * 99 + ["?"]
+    assert written_amounts(texts, 0.99).mark == "."
+    assert written_amounts(texts, 0.995) is None
+    assert np.isnan(amounts_of([None, 5], ".").numbers).all()

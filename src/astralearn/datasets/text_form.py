@@ -104,16 +104,13 @@ def text_form(
 def _grouped(column: pd.Series) -> tuple[pd.Series, float]:
     """The column with its plain numbers as such, and their share of what is there."""
     texts = column.astype(object)
-    amounts = amounts_of(texts.where(texts.astype(str).map(_is_plain), None), ",")
+    plain = [text if isinstance(text, str) and PLAIN.fullmatch(text) else None for text in texts]
+    amounts = amounts_of(plain, ",").numbers
     n_present, n_numbers = int(column.notna().sum()), int(np.isfinite(amounts).sum())
     found = texts.where(np.isnan(amounts), amounts)
     if n_numbers == n_present:
         found = found.astype(float)
     return found, n_numbers / n_present if n_present else 0.0
-
-
-def _is_plain(text: str) -> bool:
-    return bool(PLAIN.fullmatch(text))
 
 
 def _known(encoding: str) -> str:

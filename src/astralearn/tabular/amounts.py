@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 CURRENCY = r"[$€£¥]|EUR|USD|GBP|CHF|JPY"
 SPACES = " \u00a0\u202f"  # plain, no-break and narrow no-break
@@ -30,62 +29,71 @@ PATTERNS = {mark: _pattern(mark) for mark in THOUSANDS}
 IS_AMOUNT = re.compile(rf"{CURRENCY}|[%,'’]")
 
 
-class Amount(NamedTuple):
-    """What a text says: a number, NaN where it says none, and its currency, % or ""."""
+class Amounts(NamedTuple):
+    """What texts say.
 
-    number: float
-    unit: str
+    numbers: (rows,), NaN where one says none.
+    units: currencies and % that are named.
+    """
+
+    numbers: np.ndarray
+    units: set[str]
 
 
-NOTHING = Amount(np.nan, "")
-
-
-def amount_of(text: object, mark: str) -> Amount:
-    """The amount that a text says.
+def amounts_of(texts: Iterable[object], mark: str) -> Amounts:
+    """The amounts that texts say.
 
     mark: before the fraction, "." or ",".
 
-    >>> amount_of("$1,234.50", "."), amount_of("(12,00)", ",")
-    (Amount(number=1234.5, unit='$'), Amount(number=-12.0, unit=''))
+    >>> amounts_of(["$1,234.50", "(12.00)"], ".")
+    Amounts(numbers=array([1234.5,  -12. ]), units={'$'})
     """
-    found = PATTERNS[mark].fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
-        return NOTHING
-    whole = found["whole"]
-    if found["apart"]:
-        whole = whole.replace(found["apart"], "")
-    number = float(f"{whole}.{found['fraction'] or 0}")
-    is_negative = found["open"] or found["sign"] in ("-", "−")
-    return Amount(-number if is_negative else number, found["before"] or found["after"] or "")
+    match, numbers, units = PATTERNS[mark].fullmatch, [], set()
+    for text in texts:
+        found = match(text.strip()) if isinstance(text, str) else None
+        if found is None:
+            numbers.append(np.nan)
+            continue
+        opened, sign, before, whole, apart, fraction, after = found.groups()
+        if apart:
+            whole = whole.replace(apart, "")
+        number = float(f"{whole}.{fraction}" if fraction else whole)
+        numbers.append(-number if opened or sign in ("-", "−") else number)
+        units.add(before or after or "")
+    return Amounts(np.asarray(numbers, float), units - {""})
 
 
-def amounts_of(texts: Iterable[object], mark: str) -> np.ndarray:
-    """The number of every text, (rows,)."""
-    return np.asarray([amount_of(text, mark).number for text in texts], float)
+class Written(NamedTuple):
+    """How a column of amounts is written: its decimal mark, and the numbers it says."""
+
+    mark: str
+    numbers: np.ndarray
 
 
-def decimal_mark(texts: pd.Series, share: float) -> str:
-    """The mark by which texts are amounts; "" where it cannot be told.
+def written_amounts(column: Iterable[str], share: float) -> Written | None:
+    """How texts are written as amounts; None where they are none, or it cannot be told.
 
     Texts of two currencies are no amounts: their numbers do not compare.
 
-    texts: all of a column.
+    column: its texts.
     share: of them that have to be amounts.
 
-    >>> [decimal_mark(pd.Series([text]), 1.0) for text in ("$1,234.50", "1.234,50", "1,234")]
-    ['.', ',', '']
+    >>> [written_amounts([text], 1.0) for text in ("$1,234.50", "1.234,50")]
+    [Written(mark='.', numbers=array([1234.5])), Written(mark=',', numbers=array([1234.5]))]
+    >>> written_amounts(["1,234"], 1.0)
     """
-    found = {}
+    texts = list(column)  # Iterating over some of pandas' columns is slow.
+    found = []
     for mark in PATTERNS:
-        if np.isfinite(amounts_of(texts.head(GLANCE), mark)).mean() < 0.9:
+        if np.isfinite(amounts_of(texts[:GLANCE], mark).numbers).mean() < 0.9:
             continue
-        amounts = [amount_of(text, mark) for text in texts]
-        numbers = np.asarray([amount.number for amount in amounts], float)
-        units = {amount.unit for amount in amounts} - {""}
+        numbers, units = amounts_of(texts, mark)
         if np.isfinite(numbers).mean() >= share and len(units) <= 1:
-            found[mark] = numbers
-    if not found or (len(found) == 2 and not np.array_equal(*found.values(), equal_nan=True)):
-        return ""
-    ((mark, numbers), *_) = found.items()
-    is_more = texts[np.isfinite(numbers)].str.contains(IS_AMOUNT).any()
-    return mark if is_more else ""
+            found.append(Written(mark, numbers))
+    if not found or not np.array_equal(found[0].numbers, found[-1].numbers, equal_nan=True):
+        return None
+    is_known = np.isfinite(found[0].numbers)
+    is_more = any(
+        IS_AMOUNT.search(text) for text, known in zip(texts, is_known, strict=True) if known
+    )
+    return found[0] if is_more else None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astralearn.tabular.amounts import amount_of, amounts_of, decimal_mark
+from astralearn.tabular.amounts import amounts_of, written_amounts
 from astralearn.tabular.columns import DATE, NUMBER, WORD, Values, is_text, listed, values_of
 
 # This share of a column's values makes its kind; the few others stand for gaps.
@@ -83,7 +83,7 @@ def read(column: pd.Series, reading: Reading) -> Values:
     if reading.gaps and is_text(column):
         column = column.mask(column.isin(reading.gaps))
     if reading.mark and is_text(column):
-        amounts = amounts_of(column, reading.mark)
+        amounts = amounts_of(column.tolist(), reading.mark).numbers
         # What is no amount may still be a number, and is bad otherwise.
         column = column.astype(object).where(np.isnan(amounts), amounts)
     if reading.kind == DATE and reading.order != ISO and is_text(column):
@@ -91,9 +91,12 @@ def read(column: pd.Series, reading: Reading) -> Values:
     return values_of(column, reading.kind)
 
 
-def typed(column: pd.Series) -> pd.Series:
-    """The column as numbers or dates where it is that, whatever its reader made of it."""
-    reading = reading_of(column)
+def typed(column: pd.Series, reading: Reading | None = None) -> pd.Series:
+    """The column as numbers or dates where it is that, whatever its reader made of it.
+
+    reading: of the column; None to find it.
+    """
+    reading = reading_of(column) if reading is None else reading
     if reading.kind == WORD or not is_text(column):
         return column
     if reading == Reading(NUMBER):
@@ -110,7 +113,8 @@ def said_of_reading(column: pd.Series, reading: Reading) -> list[str]:
     like = ""
     if reading.mark:
         longest = max(column[~column.isin(reading.gaps)].dropna().astype(str), key=len)
-        like = f", {longest!r} as {amount_of(longest, reading.mark).number:.15g}"
+        (number,) = amounts_of([longest], reading.mark).numbers
+        like = f", {longest!r} as {number:.15g}"
     elif reading.kind == DATE and reading.order != ISO:
         like = f" like {reading.order}"
     if reading.gaps:
@@ -137,11 +141,12 @@ def _near_miss(column: pd.Series) -> str:
 
 def _amount_reading(texts: pd.Series) -> Reading | None:
     """As amounts, where nearly all texts are."""
-    mark = decimal_mark(texts, SHARE)
-    if not mark:
+    written = written_amounts(texts.tolist(), SHARE)
+    if written is None:
         return None
-    is_gap = np.isnan(amounts_of(texts, mark)) & np.isnan(values_of(texts, NUMBER).values)
-    return Reading(NUMBER, gaps=tuple(texts[is_gap].unique()), mark=mark)
+    others = texts[np.isnan(written.numbers)]
+    is_gap = np.isnan(values_of(others, NUMBER).values)
+    return Reading(NUMBER, gaps=tuple(others[is_gap].unique()), mark=written.mark)
 
 
 def _number_reading(texts: pd.Series) -> Reading | None:
