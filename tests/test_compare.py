@@ -226,6 +226,22 @@ def test_what_cannot_be_names_its_argument(options, error, message):
         quick(**options)
 
 
+@pytest.mark.parametrize(("spent", "left"), [(3.0, 9.0), (10.0, 6.0), (40.0, 6.0)])
+def test_reading_counts_for_the_budget_and_leaves_half_of_it(monkeypatch, spent, left):
+    planned = plan_comparison(cards(), target="fraud", methods=RUNGS, budget=12.0)
+    given = []
+
+    def nothing_done(*_args, budget, **_options):
+        given.append(budget)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "run", nothing_done)
+    monkeypatch.setattr(module, "monotonic", lambda: planned.begun + spent)
+    with pytest.raises(KeyboardInterrupt):
+        planned.run(n_jobs=1)
+    assert given == [pytest.approx(left)]
+
+
 def test_one_positive_is_too_few_however_it_is_asked():
     frame = pd.DataFrame({"a": range(21), "t": [1] + [0] * 20})
     with pytest.raises(TooFewPositivesError, match="at least two are needed, one to learn from"):

@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pandas as pd
 
-from astralearn.asked import Asked, said_of_absent, study_decision
+from astralearn.asked import Asked, check_folder, said_of_absent, study_decision
 from astralearn.datasets import (
     CATALOGUE,
     DEFAULT_PROBLEM,
@@ -29,7 +30,6 @@ from astralearn.report import Table, comparison_table, one_line
 from astralearn.report.artefacts import write_everything
 from astralearn.study import (
     Method,
-    MismatchError,
     Plan,
     Recommendation,
     Record,
@@ -37,7 +37,6 @@ from astralearn.study import (
     by_method,
     every_method,
     methods_in,
-    problems_in,
     recommend,
     run,
 )
@@ -127,12 +126,14 @@ class PlannedComparison:
     path: of the study's file.
     options: the arguments of `plan_comparison`, by name.
     notes: what was done to the data, and which methods cannot be run.
+    begun: when planning began, by the monotonic clock.
     """
 
     plan: Plan
     path: Path
     options: Mapping[str, Any]
     notes: tuple[str, ...]
+    begun: float
 
     @property
     def asked(self) -> Asked:
@@ -145,7 +146,9 @@ class PlannedComparison:
         """Run what the study's file lacks, and sum up all that it holds."""
         (problem,) = self.plan.problems
         budget = self.options["budget"]
-        made = run(self.plan, self.path, n_jobs=n_jobs, progress=progress, budget=budget)
+        # Half of it at least: said again, the same command has to get further.
+        left = budget and max(budget - (monotonic() - self.begun), budget / 2)
+        made = run(self.plan, self.path, n_jobs=n_jobs, progress=progress, budget=left)
         records = every_method(self.plan, self.path)
         if not records:
             raise ValueError(
@@ -173,8 +176,8 @@ class PlannedComparison:
         if len(made) == total:
             return []
         absent = [m.name for m in self.plan.methods if m.name not in methods]
-        said = f"The budget ended it with {len(made)} of {total} folds"
-        return [f"{said}; not one repetition of {', '.join(absent)}." if absent else f"{said}."]
+        rest = f"; not one repetition of {', '.join(absent)}" if absent else ""
+        return [f"The budget ended it with {len(made)} of {total} folds{rest}."]
 
     def _other_settings(self, records: Sequence[Record]) -> list[str]:
         """Methods of an earlier run that this one would run with other settings, in words."""
@@ -257,9 +260,10 @@ def plan_comparison(
     seed: decides folds and fits.
     out: a folder for report, tables, figures and the study's file. Without it the study is kept
         in the cache until the comparison is done.
-    budget: seconds after which it ends with what is done; None for none.
+    budget: seconds after which it ends with what is done, from here on; None for none.
     """
     options = {**locals()}
+    begun = monotonic()
     if budget is not None and not budget > 0:
         raise ValueError(f"`budget` must be above 0 seconds; found {budget:g}")
     problem = problem_of(data, target=target, positive=positive, group=group, time=time)
@@ -286,9 +290,9 @@ def plan_comparison(
     )
     plan.units()
     path = _cached(plan) if out is None else Path(out) / STUDY_FILE
-    _check_folder(path, problem.name)
+    check_folder(path, problem.name)
     notes = (*problem.notes, *described_columns(problem.X), *said_of_absent(absent))
-    return PlannedComparison(plan, path, options, notes)
+    return PlannedComparison(plan, path, options, notes, begun)
 
 
 def problem_of(
@@ -336,13 +340,3 @@ def _cached(plan: Plan) -> Path:
     """A file of the plan's own in the cache, so that it can be resumed."""
     name = hashlib.sha256(repr(sorted(plan.settings().items())).encode()).hexdigest()[:16]
     return cache_folder() / "studies" / f"{name}.sqlite"
-
-
-def _check_folder(path: Path, problem: str) -> None:
-    """A folder's report and figures are of one problem."""
-    others = [name for name in problems_in(path) if name != problem] if os.path.isfile(path) else []
-    if others:
-        raise MismatchError(
-            f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. "
-            "Use another `out`."
-        )
