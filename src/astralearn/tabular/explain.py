@@ -84,9 +84,11 @@ def reasons(
     order = np.argsort(-fall, axis=1, kind="stable")[:, :most]
     shown = {place: _shown(frame, encoded, features[place]) for place in np.unique(order)}
     usual = [_typically(feature, typical) for feature in features]
+    # Columns of an array have numbers for names, which would read as values.
+    names = [f"column {f.name}" if f.name.isdigit() else f.name for f in features]
     return [
         "; ".join(
-            f"{features[place].name} {shown[place][row]}, typically {usual[place]}: "
+            f"{names[place]} {shown[place][row]}, typically {usual[place]}: "
             f"+{fall[row, place]:.1f}"
             for place in order[row]
             if fall[row, place] >= 0.05
