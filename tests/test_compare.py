@@ -285,3 +285,17 @@ def test_the_default_are_the_few_that_matter_on_the_digits_fastest_first():
         m.seconds for m in planned.plan.methods
     )
     assert (planned.plan.folds, planned.plan.repetitions) == (5, 5)
+    assert not any("repetitions" in note for note in planned.notes)
+
+
+def test_folds_of_a_large_table_are_drawn_fewer_times(monkeypatch):
+    slow = [Method("slow", Nearest(), seconds=1000.0)]
+    monkeypatch.setattr(module, "MOST_SECONDS", 210.0)  # of said 100 s a repetition
+    planned = plan_comparison(cards(), target="fraud", methods=slow)
+    assert planned.plan.repetitions == 2
+    said = "for the table's size, folds are drawn 2 times, not 5 (`repetitions`)"
+    assert planned.notes[-1] == said
+    monkeypatch.setattr(module, "MOST_SECONDS", 1.0)
+    assert plan_comparison(cards(), target="fraud", methods=slow).plan.repetitions == 1
+    asked = plan_comparison(cards(), target="fraud", methods=slow, repetitions=4)
+    assert (asked.plan.repetitions, said in asked.notes) == (4, False)

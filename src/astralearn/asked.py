@@ -25,7 +25,7 @@ USUAL = {
     "time": None,
     "folds": None,
     "leave_one_positive_out": False,
-    "repetitions": 5,
+    "repetitions": None,
     "epochs": None,
     "seed": 0,
     "budget": None,

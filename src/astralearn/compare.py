@@ -43,10 +43,13 @@ from astralearn.study import (
 from astralearn.study.answer import Answer, answer
 from astralearn.study.method import differing
 from astralearn.study.store import delete
+from astralearn.study.unit import said_seconds
 from astralearn.tabular.described import described_columns
 
 STUDY_FILE = "study.sqlite"
-DEFAULT_FOLDS = 5
+DEFAULT_FOLDS = DEFAULT_REPETITIONS = 5
+# Of one core, by what methods are said to take: two cores then answer within three minutes.
+MOST_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,7 @@ def plan_comparison(
     time: str | None = None,
     folds: int | None = None,
     leave_one_positive_out: bool = False,
-    repetitions: int = 5,
+    repetitions: int | None = None,
     epochs: int | None = None,
     seed: int = 0,
     out: str | Path | None = None,
@@ -255,7 +258,8 @@ def plan_comparison(
     time: a column of numbers or dates; rows are tested by what learned from earlier ones.
     folds: parts that are tested in turn, 5 by default.
     leave_one_positive_out: as many folds as positives instead.
-    repetitions: of all folds, drawn anew; one where there is a time.
+    repetitions: of all folds, drawn anew; one where there is a time. By default five, or as many as
+        MOST_SECONDS are said to be enough for.
     epochs: of the networks; None for their defaults.
     seed: decides folds and fits.
     out: a folder for report, tables, figures and the study's file. Without it the study is kept
@@ -275,23 +279,27 @@ def plan_comparison(
         raise ValueError("`folds` and `leave_one_positive_out` exclude each other")
     if not chosen:
         raise ValueError("none of the methods can be run: " + "; ".join(absent))
-    if leave_one_positive_out:
-        # With one positive alone, two folds are what is said to be too many.
-        folds = max(problem.positives, 2)
+    # With one positive alone, two folds are what is said to be too many.
+    parts = max(problem.positives, 2) if leave_one_positive_out else folds
     # One fold a unit: a killed run loses the folds in work, one for each process.
-    plan = Plan(
+    once = Plan(
         [problem],
         sorted(chosen, key=lambda method: method.seconds),
-        folds=DEFAULT_FOLDS if folds is None else folds,
-        repetitions=repetitions if time is None else min(repetitions, 1),
+        folds=DEFAULT_FOLDS if parts is None else parts,
+        repetitions=1,
         seed=seed,
         stack=1,
         by_repetition=True,
     )
+    quick = int(MOST_SECONDS / sum(map(said_seconds, once.units())))
+    most = max(1, min(DEFAULT_REPETITIONS, quick)) if repetitions is None else repetitions
+    plan = replace(once, repetitions=most if time is None else min(most, 1))
     plan.units()
     path = _cached(plan) if out is None else Path(out) / STUDY_FILE
     check_folder(path, problem.name)
     notes = (*problem.notes, *described_columns(problem.X), *said_of_absent(absent))
+    if repetitions is None and time is None and most < DEFAULT_REPETITIONS:
+        notes += (f"for the table's size, folds are drawn {most} times, not 5 (`repetitions`)",)
     return PlannedComparison(plan, path, options, notes, begun)
 
 

@@ -71,7 +71,7 @@ class Written(NamedTuple):
 
 
 def written_amounts(column: Iterable[str], share: float) -> Written | None:
-    """How texts are written as amounts; None where they are none, or it cannot be told.
+    """How texts are written as amounts; None where that cannot be told.
 
     Texts of two currencies are no amounts: their numbers do not compare.
 

@@ -88,8 +88,7 @@ def reasons(
     names = [f"column {f.name}" if f.name.isdigit() else f.name for f in features]
     return [
         "; ".join(
-            f"{names[place]} {shown[place][row]}, typically {usual[place]}: "
-            f"+{fall[row, place]:.1f}"
+            f"{names[place]} {shown[place][row]}, typically {usual[place]}: +{fall[row, place]:.1f}"
             for place in order[row]
             if fall[row, place] >= 0.05
         )
