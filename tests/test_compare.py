@@ -226,6 +226,22 @@ def test_what_cannot_be_names_its_argument(options, error, message):
         quick(**options)
 
 
+@pytest.mark.parametrize(("spent", "left"), [(3.0, 9.0), (10.0, 6.0), (40.0, 6.0)])
+def test_reading_counts_for_the_budget_and_leaves_half_of_it(monkeypatch, spent, left):
+    planned = plan_comparison(cards(), target="fraud", methods=RUNGS, budget=12.0)
+    given = []
+
+    def nothing_done(*_args, budget, **_options):
+        given.append(budget)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "run", nothing_done)
+    monkeypatch.setattr(module, "monotonic", lambda: planned.begun + spent)
+    with pytest.raises(KeyboardInterrupt):
+        planned.run(n_jobs=1)
+    assert given == [pytest.approx(left)]
+
+
 def test_one_positive_is_too_few_however_it_is_asked():
     frame = pd.DataFrame({"a": range(21), "t": [1] + [0] * 20})
     with pytest.raises(TooFewPositivesError, match="at least two are needed, one to learn from"):
@@ -269,3 +285,17 @@ def test_the_default_are_the_few_that_matter_on_the_digits_fastest_first():
         m.seconds for m in planned.plan.methods
     )
     assert (planned.plan.folds, planned.plan.repetitions) == (5, 5)
+    assert not any("repetitions" in note for note in planned.notes)
+
+
+def test_folds_of_a_large_table_are_drawn_fewer_times(monkeypatch):
+    slow = [Method("slow", Nearest(), seconds=1000.0)]
+    monkeypatch.setattr(module, "MOST_SECONDS", 210.0)  # of said 100 s a repetition
+    planned = plan_comparison(cards(), target="fraud", methods=slow)
+    assert planned.plan.repetitions == 2
+    said = "for the table's size, folds are drawn 2 times, not 5 (`repetitions`)"
+    assert planned.notes[-1] == said
+    monkeypatch.setattr(module, "MOST_SECONDS", 1.0)
+    assert plan_comparison(cards(), target="fraud", methods=slow).plan.repetitions == 1
+    asked = plan_comparison(cards(), target="fraud", methods=slow, repetitions=4)
+    assert (asked.plan.repetitions, said in asked.notes) == (4, False)

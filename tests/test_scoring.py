@@ -116,3 +116,23 @@ def test_a_place_that_cannot_be_written_is_said_before_a_row_is_read(folder, tmp
     for place in (tmp_path / "none" / "out.csv", tmp_path):
         with pytest.raises(UnwritableError, match="use another `out`"):
             score_table(folder / "cards.astra", folder / "no such file.csv", place)
+
+
+def test_amounts_are_scored_as_they_were_learned_in_every_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(scoring, "ROWS_AT_ONCE", 2)
+    rng = np.random.default_rng(0)
+    numbers = np.where(np.arange(400) < 8, 5000.0, 20.0) + rng.uniform(0, 9, 400).round(2)
+    german = [f"{x:,.2f}".translate(str.maketrans(",.", ".,")) for x in numbers]
+    frame = pd.DataFrame({"amount": german, "fraud": np.where(np.arange(400) < 8, "yes", "no")})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = fit_table(tmp_path / "t.csv", "fraud", model=TabularASTraClassifier(QUICK))
+    assert "amount is read as numbers, '5.005,73' as 5005.73" in found.notes
+    # A block of nothing but "5.000", of which pandas would make 5.
+    pd.DataFrame({"amount": ["5.000", "5.000", "20,5", "9.5.1"]}).to_csv(
+        tmp_path / "new.csv", index=False
+    )
+    scored = score_table(found.model, tmp_path / "new.csv", tmp_path / "out.csv", explain=True)
+    assert scored.notes == ["row 3 is not scored: 'amount' is '9.5.1'"]
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert out["flag"].tolist()[:3] == [1, 1, 0]
+    assert out["reasons"][0].startswith("amount 5,000, typically 2")

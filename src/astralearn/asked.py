@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from astralearn.classifier.decision import check_decision
 from astralearn.datasets import Problem
 from astralearn.methods import DEFAULT_METHOD, METHOD_NAMES, PAPER_NETWORKS
-from astralearn.study import Method, Plan
+from astralearn.study import Method, MismatchError, Plan, problems_in
 from astralearn.study.answer import PER, Answer
 
 # What a command need not say, in its order.
@@ -24,7 +25,7 @@ USUAL = {
     "time": None,
     "folds": None,
     "leave_one_positive_out": False,
-    "repetitions": 5,
+    "repetitions": None,
     "epochs": None,
     "seed": 0,
     "budget": None,
@@ -156,3 +157,13 @@ def said_of_absent(said: Sequence[str]) -> list[str]:
         name, _, reason = sentence.partition(" was left out: ")
         reasons.setdefault(reason, []).append(name)
     return [f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def check_folder(path: Path, problem: str) -> None:
+    """Refuse a study's file of another problem: report and figures are of one."""
+    others = [name for name in problems_in(path) if name != problem] if os.path.isfile(path) else []
+    if others:
+        raise MismatchError(
+            f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. "
+            "Use another `out`."
+        )

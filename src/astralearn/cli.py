@@ -124,8 +124,8 @@ def _parser() -> argparse.ArgumentParser:
     compare("--folds", type=int, help="parts that are tested in turn (default: 5)")
     says = "as many folds as positives: each is tested once a repetition"
     compare("--leave-one-positive-out", action="store_true", help=says)
-    says = "of all folds, drawn anew (default: 5)"
-    compare("--repetitions", type=int, default=5, help=says)
+    says = "of all folds, drawn anew (default: 5, or as many as take minutes)"
+    compare("--repetitions", type=int, help=says)
     says = "of the networks (default: 500 for ASTraClassifier, 1,000 for the others)"
     compare("--epochs", type=int, help=says)
 

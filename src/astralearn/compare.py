@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pandas as pd
 
-from astralearn.asked import Asked, said_of_absent, study_decision
+from astralearn.asked import Asked, check_folder, said_of_absent, study_decision
 from astralearn.datasets import (
     CATALOGUE,
     DEFAULT_PROBLEM,
@@ -29,7 +30,6 @@ from astralearn.report import Table, comparison_table, one_line
 from astralearn.report.artefacts import write_everything
 from astralearn.study import (
     Method,
-    MismatchError,
     Plan,
     Recommendation,
     Record,
@@ -37,17 +37,19 @@ from astralearn.study import (
     by_method,
     every_method,
     methods_in,
-    problems_in,
     recommend,
     run,
 )
 from astralearn.study.answer import Answer, answer
 from astralearn.study.method import differing
 from astralearn.study.store import delete
+from astralearn.study.unit import said_seconds
 from astralearn.tabular.described import described_columns
 
 STUDY_FILE = "study.sqlite"
-DEFAULT_FOLDS = 5
+DEFAULT_FOLDS = DEFAULT_REPETITIONS = 5
+# Of one core, by what methods are said to take: two cores then answer within three minutes.
+MOST_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -127,12 +129,14 @@ class PlannedComparison:
     path: of the study's file.
     options: the arguments of `plan_comparison`, by name.
     notes: what was done to the data, and which methods cannot be run.
+    begun: when planning began, by the monotonic clock.
     """
 
     plan: Plan
     path: Path
     options: Mapping[str, Any]
     notes: tuple[str, ...]
+    begun: float
 
     @property
     def asked(self) -> Asked:
@@ -145,7 +149,9 @@ class PlannedComparison:
         """Run what the study's file lacks, and sum up all that it holds."""
         (problem,) = self.plan.problems
         budget = self.options["budget"]
-        made = run(self.plan, self.path, n_jobs=n_jobs, progress=progress, budget=budget)
+        # Half of it at least: said again, the same command has to get further.
+        left = budget and max(budget - (monotonic() - self.begun), budget / 2)
+        made = run(self.plan, self.path, n_jobs=n_jobs, progress=progress, budget=left)
         records = every_method(self.plan, self.path)
         if not records:
             raise ValueError(
@@ -173,8 +179,8 @@ class PlannedComparison:
         if len(made) == total:
             return []
         absent = [m.name for m in self.plan.methods if m.name not in methods]
-        said = f"The budget ended it with {len(made)} of {total} folds"
-        return [f"{said}; not one repetition of {', '.join(absent)}." if absent else f"{said}."]
+        rest = f"; not one repetition of {', '.join(absent)}" if absent else ""
+        return [f"The budget ended it with {len(made)} of {total} folds{rest}."]
 
     def _other_settings(self, records: Sequence[Record]) -> list[str]:
         """Methods of an earlier run that this one would run with other settings, in words."""
@@ -232,7 +238,7 @@ def plan_comparison(
     time: str | None = None,
     folds: int | None = None,
     leave_one_positive_out: bool = False,
-    repetitions: int = 5,
+    repetitions: int | None = None,
     epochs: int | None = None,
     seed: int = 0,
     out: str | Path | None = None,
@@ -252,14 +258,16 @@ def plan_comparison(
     time: a column of numbers or dates; rows are tested by what learned from earlier ones.
     folds: parts that are tested in turn, 5 by default.
     leave_one_positive_out: as many folds as positives instead.
-    repetitions: of all folds, drawn anew; one where there is a time.
+    repetitions: of all folds, drawn anew; one where there is a time. By default five, or as many as
+        MOST_SECONDS are said to be enough for.
     epochs: of the networks; None for their defaults.
     seed: decides folds and fits.
     out: a folder for report, tables, figures and the study's file. Without it the study is kept
         in the cache until the comparison is done.
-    budget: seconds after which it ends with what is done; None for none.
+    budget: seconds after which it ends with what is done, from here on; None for none.
     """
     options = {**locals()}
+    begun = monotonic()
     if budget is not None and not budget > 0:
         raise ValueError(f"`budget` must be above 0 seconds; found {budget:g}")
     problem = problem_of(data, target=target, positive=positive, group=group, time=time)
@@ -271,24 +279,28 @@ def plan_comparison(
         raise ValueError("`folds` and `leave_one_positive_out` exclude each other")
     if not chosen:
         raise ValueError("none of the methods can be run: " + "; ".join(absent))
-    if leave_one_positive_out:
-        # With one positive alone, two folds are what is said to be too many.
-        folds = max(problem.positives, 2)
+    # With one positive alone, two folds are what is said to be too many.
+    parts = max(problem.positives, 2) if leave_one_positive_out else folds
     # One fold a unit: a killed run loses the folds in work, one for each process.
-    plan = Plan(
+    once = Plan(
         [problem],
         sorted(chosen, key=lambda method: method.seconds),
-        folds=DEFAULT_FOLDS if folds is None else folds,
-        repetitions=repetitions if time is None else min(repetitions, 1),
+        folds=DEFAULT_FOLDS if parts is None else parts,
+        repetitions=1,
         seed=seed,
         stack=1,
         by_repetition=True,
     )
+    quick = int(MOST_SECONDS / sum(map(said_seconds, once.units())))
+    most = max(1, min(DEFAULT_REPETITIONS, quick)) if repetitions is None else repetitions
+    plan = replace(once, repetitions=most if time is None else min(most, 1))
     plan.units()
     path = _cached(plan) if out is None else Path(out) / STUDY_FILE
-    _check_folder(path, problem.name)
+    check_folder(path, problem.name)
     notes = (*problem.notes, *described_columns(problem.X), *said_of_absent(absent))
-    return PlannedComparison(plan, path, options, notes)
+    if repetitions is None and time is None and most < DEFAULT_REPETITIONS:
+        notes += (f"for the table's size, folds are drawn {most} times, not 5 (`repetitions`)",)
+    return PlannedComparison(plan, path, options, notes, begun)
 
 
 def problem_of(
@@ -336,13 +348,3 @@ def _cached(plan: Plan) -> Path:
     """A file of the plan's own in the cache, so that it can be resumed."""
     name = hashlib.sha256(repr(sorted(plan.settings().items())).encode()).hexdigest()[:16]
     return cache_folder() / "studies" / f"{name}.sqlite"
-
-
-def _check_folder(path: Path, problem: str) -> None:
-    """A folder's report and figures are of one problem."""
-    others = [name for name in problems_in(path) if name != problem] if os.path.isfile(path) else []
-    if others:
-        raise MismatchError(
-            f"{path} holds a comparison on {', '.join(others)}; this one is on {problem}. "
-            "Use another `out`."
-        )

@@ -22,7 +22,7 @@ from astralearn.datasets.text_form import TEXT_ENDINGS
 from astralearn.model_file import load
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
-from astralearn.tabular.columns import NUMBER, listed
+from astralearn.tabular.columns import listed
 
 SCORED_AT_ONCE = 1 << 15
 WORKERS = 2
@@ -158,10 +158,9 @@ def _differences(model: TabularASTraClassifier, stream: RowStream) -> list[str]:
 
 
 def _frames(model: TabularASTraClassifier, stream: RowStream) -> Iterator[pd.DataFrame]:
-    kinds = model.encoder_.kinds_
-    group = [] if model.encoder_.group is None else [model.encoder_.group]
-    texts = [name for name, kind in kinds.items() if kind != NUMBER]
-    return stream.frames([*kinds, *group], [*texts, *group])
+    encoder = model.encoder_
+    group = [] if encoder.group is None else [encoder.group]
+    return stream.frames([*encoder.kinds_, *group], [*encoder.texts(), *group])
 
 
 def _all_risks(

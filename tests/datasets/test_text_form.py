@@ -3,6 +3,7 @@ import gzip
 import pytest
 
 from astralearn.datasets import read_table
+from astralearn.datasets.streams import row_stream
 from astralearn.datasets.text_form import TextForm, text_form
 
 
@@ -13,6 +14,9 @@ from astralearn.datasets.text_form import TextForm, text_form
         ("a;b\n1,5;x\n", TextForm(";", "utf-8", ",")),
         ("a;b\n1.234,5;x\n", TextForm(";", "utf-8", ",")),
         ("a;b\n1.5;2,5\n", TextForm(";")),
+        ("a;b\n1.234;2,5\n", TextForm(";", "utf-8", ",")),
+        ("a;b\n0.234;2,5\n", TextForm(";")),
+        ("a;b\n1234.567;2,5\n", TextForm(";")),
         ('a;"b, or c, or d, or e"\n1;2\n', TextForm(";")),
         ("a\tb\n1\t2\n", TextForm("\t")),
         ("a|b\n1|2\n", TextForm("|")),
@@ -48,3 +52,23 @@ def test_what_is_named_is_not_guessed(tmp_path):
 def test_what_is_assumed_is_said():
     assert TextForm().said() == ""
     assert TextForm("\t").said() == "read with tabs between values"
+
+
+def test_points_beside_decimal_commas_are_of_thousands_and_of_nothing_else(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "when;from;amount;count;paid\n"
+        "31.12.2024;192.168.1.1;1.234,50;1.234;2,5 EUR\n"
+        "01.02.2024;10.0.0.1;12,5;7;1.000,0 EUR\n"
+    )
+    frame = read_table(path)
+    assert frame["when"].tolist() == ["31.12.2024", "01.02.2024"]
+    assert frame["from"].tolist() == ["192.168.1.1", "10.0.0.1"]
+    assert frame["amount"].tolist() == [1234.5, 12.5]
+    assert frame["count"].tolist() == [1234, 7]
+    assert frame["paid"].tolist() == ["2,5 EUR", "1.000,0 EUR"]
+    # Columns that are known for numbers are read as such beside bad values, block by block.
+    path.write_text("amount;word\n1.234;1.234\noops;5,5\n1.234,5;x\n")
+    blocks = list(row_stream(path, rows=2).frames(["amount", "word"], ["word"]))
+    assert [block["amount"].tolist() for block in blocks] == [[1234.0, "oops"], [1234.5]]
+    assert [block["word"].tolist() for block in blocks] == [["1.234", "5,5"], ["x"]]

@@ -55,3 +55,17 @@ def test_reasons_in_words():
     assert first == f"amount 9,120, typically {usual}: +9.1; shop b, typically a: +2.0"
     assert second == ""
     assert reasons(encoder, frame.head(0), encoded[:0], typical, score=len, most=2) == []
+
+
+def test_weekdays_and_months_have_names():
+    days = pd.to_datetime(["2023-01-02", "2024-03-08", "2024-03-08"])
+    frame = pd.DataFrame({"when": days})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["weekday of when", "month of when"]
+    encoded = encoder.transform(frame)
+    typical = np.asarray([0.5, 1.0])
+    said = reasons(encoder, frame, encoded, typical, score=lambda rows: rows.sum(axis=1), most=2)
+    expected = (
+        "weekday of when Friday, typically 0.5: +3.5; month of when March, typically January: +2.0"
+    )
+    assert said == ["", expected, expected]

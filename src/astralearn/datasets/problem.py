@@ -137,9 +137,10 @@ def problem_from_frame(
     features = frame.drop(columns=[str(target), *(name for name in (group, time) if name)])
     if features.shape[1] == 0:
         raise MissingColumnError(f"{target!r} is the only column: there is nothing to learn from")
-    for column in features.columns:
-        notes += said_of_reading(features[column], reading_of(features[column]))
-    features = features.apply(typed)
+    readings = {column: reading_of(features[column]) for column in features.columns}
+    for column, reading in readings.items():
+        notes += said_of_reading(features[column], reading)
+    features = features.apply(lambda column: typed(column, readings[column.name]))
     numbers = features.select_dtypes("number")
     infinite = np.abs(numbers.to_numpy(dtype=float, na_value=np.nan)) > LARGEST
     if infinite.any():

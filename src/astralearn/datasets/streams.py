@@ -75,7 +75,10 @@ class _TextStream:
 
     def frames(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pd.DataFrame]:
         kinds = dict.fromkeys(texts, str)
-        yield from self._read(chunksize=self.rows, usecols=list(columns), dtype=kinds)
+        numbers = [name for name in columns if name not in kinds]
+        with self._read(chunksize=self.rows, usecols=list(columns), dtype=kinds) as blocks:
+            for frame in blocks:
+                yield self.form.numbers(frame, numbers) if self.form else frame
 
     def originals(self) -> Iterator[pd.DataFrame]:
         yield from self._read(chunksize=self.rows, dtype=str, keep_default_na=False)

@@ -116,7 +116,7 @@ def _read_separated(
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return read()
+            return form.numbers(read())
         except pd.errors.ParserWarning as error:
             raise UnreadableError(
                 f"{path} has rows of more values than its header has names ({len(names)}): "

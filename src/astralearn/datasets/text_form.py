@@ -6,14 +6,24 @@ import codecs
 import csv
 import gzip
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from astralearn.tabular.amounts import amounts_of
+from astralearn.tabular.columns import is_text
+from astralearn.tabular.readings import SHARE
 
 SAMPLE_BYTES = 1 << 18
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-POINT_NUMBER = re.compile(r"[+-]?\d+\.\d+")
+PLAIN = re.compile(r"[+-]?[\d.,]+")
+# Three digits after a point may be thousands, where other values have decimal commas.
+POINT_NUMBER = re.compile(r"[+-]?(?![1-9]\d{0,2}\.\d{3}$)\d+\.\d+")
 TEXT_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
@@ -30,14 +40,27 @@ class TextForm(NamedTuple):
     decimal: str = "."
 
     def options(self) -> dict[str, Any]:
-        """The same as options of `pandas.read_csv`."""
-        thousands = "." if self.decimal == "," else None
-        return {
-            "sep": self.separator,
-            "encoding": self.encoding,
-            "decimal": self.decimal,
-            "thousands": thousands,
-        }
+        """The same as options of `pandas.read_csv`; thousands are left to `numbers`."""
+        return {"sep": self.separator, "encoding": self.encoding, "decimal": self.decimal}
+
+    def numbers(self, frame: pd.DataFrame, known: Sequence[str] | None = None) -> pd.DataFrame:
+        """The frame with "1.234" read as thousands where decimals have commas.
+
+        pandas would take the points out of dates and addresses too.
+
+        known: columns of numbers; None for those whose texts are nearly all numbers.
+        """
+        if self.decimal != ",":
+            return frame
+        names = list(frame) if known is None else known
+        found = {name: _grouped(frame[name]) for name in names if is_text(frame[name])}
+        return frame.assign(
+            **{
+                name: column
+                for name, (column, share) in found.items()
+                if known is not None or share >= SHARE
+            }
+        )
 
     def said(self) -> str:
         """What is assumed, as a sentence; empty where the file is as CSV files are.
@@ -76,6 +99,18 @@ def text_form(
     if len(separator) != 1:
         raise ValueError(f"separator must be one character; found {separator!r}")
     return TextForm(separator, encoding, _decimal(lines[1:1000], separator))
+
+
+def _grouped(column: pd.Series) -> tuple[pd.Series, float]:
+    """The column with its plain numbers as such, and their share of what is there."""
+    texts = column.astype(object)
+    plain = [text if isinstance(text, str) and PLAIN.fullmatch(text) else None for text in texts]
+    amounts = amounts_of(plain, ",").numbers
+    n_present, n_numbers = int(column.notna().sum()), int(np.isfinite(amounts).sum())
+    found = texts.where(np.isnan(amounts), amounts)
+    if n_numbers == n_present:
+        found = found.astype(float)
+    return found, n_numbers / n_present if n_present else 0.0
 
 
 def _known(encoding: str) -> str:

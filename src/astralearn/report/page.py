@@ -72,6 +72,11 @@ class Explained(NamedTuple):
     reasons: str
     nearest: tuple[int, ...]
 
+    @property
+    def percent(self) -> str:
+        """The risk in percent, for a reader."""
+        return _percent(self.risk)
+
 
 @dataclass(frozen=True)
 class Explorer:
@@ -152,8 +157,17 @@ class Explorer:
 
 
 def _interval(values: np.ndarray) -> str:
-    mean, low, high = (f"{100 * v:.0f}" if v >= 0.1 else f"{100 * v:.2g}" for v in values)
+    mean, low, high = map(_percent, values)
     return f"{mean}% ({low} to {high})"
+
+
+def _percent(share: float) -> str:
+    """Whole percents, or two digits of few.
+
+    >>> _percent(0.999), _percent(0.0123)
+    ('100', '1.2')
+    """
+    return f"{100 * share:.0f}" if share >= 0.0995 else f"{100 * share:.2g}"
 
 
 @dataclass(frozen=True)

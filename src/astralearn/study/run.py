@@ -23,10 +23,8 @@ from astralearn.study.method import Method
 from astralearn.study.record import Kept, Key, Outcome, Record
 from astralearn.study.splits import make_splits
 from astralearn.study.store import Store, read_kind, read_records
-from astralearn.study.unit import Unit, units
+from astralearn.study.unit import Unit, said_seconds, units
 
-# Values of the table for which methods say how long they take.
-TYPICAL_VALUES = 500_000
 SAID_SHARE = 0.1
 
 R = TypeVar("R", bound=Kept)
@@ -319,7 +317,7 @@ def _reporter(
     It is what methods are said to take, times how much longer than said the first units took.
     """
     begun = time.perf_counter()
-    at_first = sum(map(_said_seconds, pending.values()))
+    at_first = sum(map(said_seconds, pending.values()))
 
     def report(outcomes: Sequence[Outcome]) -> None:
         if progress is None:
@@ -327,7 +325,7 @@ def _reporter(
         done = total - sum(len(unit.record_keys()) for unit in pending.values())
         current = next(iter(pending.values()), None)
         problem, method = (current.problem.name, current.method_name) if current else ("", "")
-        left = sum(map(_said_seconds, pending.values()))
+        left = sum(map(said_seconds, pending.values()))
         ended = at_first - left
         # Workers take their time to start, which is no rule for the rest.
         trust = SAID_SHARE * at_first or 1.0
@@ -336,10 +334,3 @@ def _reporter(
         progress(RunProgress(done, total, problem, method, left * ratio, records))
 
     return report
-
-
-def _said_seconds(unit: RunnableUnit) -> float:
-    """About how long a unit takes, by what its method is said to take."""
-    size = unit.problem.rows * unit.problem.features / TYPICAL_VALUES
-    seconds = getattr(getattr(unit, "method", None), "seconds", 1.0)
-    return float(len(unit.record_keys()) * seconds * max(size, 0.02))

@@ -22,6 +22,8 @@ from astralearn.tabular import encoder_for
 HISTORY_POINTS = 250
 # XGBoost says when and from where it raised: one error on many folds is to be one message.
 PASSING_DETAIL = re.compile(r"\[\d\d:\d\d:\d\d\] |Stack trace:.*", re.DOTALL)
+# Values of the table for which methods say how long they take.
+TYPICAL_VALUES = 500_000
 # Values of a unit's folds. A killed run loses its units in flight, and a unit of this many takes
 # seconds; where X has to be encoded, each fold is a copy of its own, 8 MB of them.
 MOST_STACKED = 1_000_000
@@ -64,6 +66,13 @@ def units(
         Unit(problem, method, splits[start : start + size], seed)
         for start in range(0, len(splits), size)
     ]
+
+
+def said_seconds(unit: Any) -> float:
+    """About how long a core takes for a unit, by what its method is said to take."""
+    size = unit.problem.rows * unit.problem.features / TYPICAL_VALUES
+    seconds = getattr(getattr(unit, "method", None), "seconds", 1.0)
+    return float(len(unit.record_keys()) * seconds * max(size, 0.02))
 
 
 def run_unit(unit: Unit) -> list[Outcome]:

@@ -248,6 +248,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         common = [f"how common {name} is" for name in self.counts_]
         return np.asarray([*names, *marked, *words, *common], dtype=object)
 
+    def texts(self) -> list[str]:
+        """Columns that a reader of text files is to leave as they stand."""
+        readings = {name: Reading(*reading) for name, reading in self.readings_.items()}
+        return [name for name, of in readings.items() if of.kind != NUMBER or of.mark]
+
     def columns_with_gaps(self) -> list[str]:
         """Columns of numbers or dates whose gaps are marked in a column of their own."""
         return list(dict.fromkeys(self._number_names()[place][0] for place in self._marked()))

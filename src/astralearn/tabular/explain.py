@@ -13,6 +13,9 @@ from astralearn.tabular.encoder import Feature, TableEncoder
 
 # Encoded values that are scored at once.
 MOST_VALUES = 4_000_000
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September")
+MONTHS += ("October", "November", "December")
 
 
 def typical_row(encoder: TableEncoder, majority: np.ndarray) -> np.ndarray:
@@ -81,10 +84,11 @@ def reasons(
     order = np.argsort(-fall, axis=1, kind="stable")[:, :most]
     shown = {place: _shown(frame, encoded, features[place]) for place in np.unique(order)}
     usual = [_typically(feature, typical) for feature in features]
+    # Columns of an array have numbers for names, which would read as values.
+    names = [f"column {f.name}" if f.name.isdigit() else f.name for f in features]
     return [
         "; ".join(
-            f"{features[place].name} {shown[place][row]}, typically {usual[place]}: "
-            f"+{fall[row, place]:.1f}"
+            f"{names[place]} {shown[place][row]}, typically {usual[place]}: +{fall[row, place]:.1f}"
             for place in order[row]
             if fall[row, place] >= 0.05
         )
@@ -100,14 +104,21 @@ def _shown(frame: pd.DataFrame, encoded: np.ndarray, feature: Feature) -> list[s
     if len(feature.places) > 1:
         is_missing = encoded[:, feature.places[1]] == 1
         values = np.where(is_missing, np.nan, values)
-    return [_number(value) for value in values]
+    return [_as_read(value, feature) for value in values]
 
 
 def _typically(feature: Feature, typical: np.ndarray) -> str:
     if not feature.categories:
-        return _number(typical[feature.places[0]])
+        return _as_read(typical[feature.places[0]], feature)
     one_hot = feature.places[: len(feature.categories)]
     return feature.categories[int(np.argmax(typical[one_hot]))]
+
+
+def _as_read(value: Any, feature: Feature) -> str:
+    """A number, or the weekday or month that it stands for."""
+    names = {"weekday": DAYS, "month": ("", *MONTHS)}.get(feature.part, ())
+    # A median may lie between two of them.
+    return names[int(value)] if names and value in range(len(names)) else _number(value)
 
 
 def _number(value: Any) -> str:

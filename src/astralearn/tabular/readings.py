@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from astralearn.tabular.amounts import amounts_of, written_amounts
 from astralearn.tabular.columns import DATE, NUMBER, WORD, Values, is_text, listed, values_of
 
 # This share of a column's values makes its kind; the few others stand for gaps.
@@ -16,7 +17,7 @@ SHARE = 0.99
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|\d*\.\d+|\d+\.)([eE][+-]?\d+)?")
 INTEGER = re.compile(r"[+-]?\d+")
 BEYOND_64_BITS = 2.0**63  # from here on readers give integers up for text
-# Money, percentages and numbers with another decimal mark or with thousands set apart.
+# Amounts of several currencies, or whose commas may be of thousands or decimals.
 NEARLY_A_NUMBER = re.compile(r"[+-]?\s?[$€£]?\s?\d[\d.,' ]*\s?[%$€£]?")
 TIME = r"(?P<time>[T ]\d\d?:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
 DAY, MONTH, YEAR = r"(?P<day>\d\d?)", r"(?P<month>\d\d?)", r"(?P<year>\d{4})"
@@ -37,19 +38,21 @@ class Reading(NamedTuple):
     kind: NUMBER (yes/no, durations too), DATE or WORD.
     order: of a date's parts, a key of ORDERS.
     gaps: texts that stand for a gap.
+    mark: before the fraction of numbers written as amounts; "" for plain numbers.
     """
 
     kind: str
     order: str = ISO
     gaps: tuple[str, ...] = ()
+    mark: str = ""
 
 
 def reading_of(column: pd.Series) -> Reading:
     """How a training column is to be read.
 
-    Decimals and integers of more than 64 bits are numbers. Texts are numbers or dates where nearly
-    all are; texts that are all plain numbers were meant as words, as are numbers with leading
-    zeros, and dates whose day and month cannot be told apart.
+    Decimals and integers of more than 64 bits are numbers. Texts are amounts, numbers or dates
+    where nearly all are; texts that are all plain numbers were meant as words, as are numbers with
+    leading zeros, and dates whose day and month cannot be told apart.
     """
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return Reading(DATE)
@@ -63,7 +66,11 @@ def reading_of(column: pd.Series) -> Reading:
     if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
         return Reading(NUMBER)
     texts = present.astype(str)
-    return _number_reading(texts) or _date_reading(texts) or Reading(WORD)
+    for look in (_amount_reading, _number_reading, _date_reading):
+        reading = look(texts)
+        if reading is not None:
+            return reading
+    return Reading(WORD)
 
 
 def kind_of(column: pd.Series) -> str:
@@ -75,14 +82,21 @@ def read(column: pd.Series, reading: Reading) -> Values:
     """The column's values, read as they were when it was learned from."""
     if reading.gaps and is_text(column):
         column = column.mask(column.isin(reading.gaps))
+    if reading.mark and is_text(column):
+        amounts = amounts_of(column.tolist(), reading.mark).numbers
+        # What is no amount may still be a number, and is bad otherwise.
+        column = column.astype(object).where(np.isnan(amounts), amounts)
     if reading.kind == DATE and reading.order != ISO and is_text(column):
         column = column.astype(object).map(lambda text: _iso(text, reading.order))
     return values_of(column, reading.kind)
 
 
-def typed(column: pd.Series) -> pd.Series:
-    """The column as numbers or dates where it is that, whatever its reader made of it."""
-    reading = reading_of(column)
+def typed(column: pd.Series, reading: Reading | None = None) -> pd.Series:
+    """The column as numbers or dates where it is that, whatever its reader made of it.
+
+    reading: of the column; None to find it.
+    """
+    reading = reading_of(column) if reading is None else reading
     if reading.kind == WORD or not is_text(column):
         return column
     if reading == Reading(NUMBER):
@@ -95,12 +109,19 @@ def typed(column: pd.Series) -> pd.Series:
 def said_of_reading(column: pd.Series, reading: Reading) -> list[str]:
     """What was assumed of a training column, a sentence each."""
     name = column.name
+    what = "dates" if reading.kind == DATE else "numbers"
+    like = ""
+    if reading.mark:
+        longest = max(column[~column.isin(reading.gaps)].dropna().astype(str), key=len)
+        (number,) = amounts_of([longest], reading.mark).numbers
+        like = f", {longest!r} as {number:.15g}"
+    elif reading.kind == DATE and reading.order != ISO:
+        like = f" like {reading.order}"
     if reading.gaps:
-        what = "dates" if reading.kind == DATE else "numbers"
         shown = listed(map(repr, reading.gaps))
-        return [f"{name} is read as {what}, and as a gap where it is {shown}"]
-    if reading.kind == DATE and reading.order != ISO:
-        return [f"{name} is read as dates like {reading.order}"]
+        return [f"{name} is read as {what}{like}, and as a gap where it is {shown}"]
+    if like:
+        return [f"{name} is read as {what}{like}"]
     why = _near_miss(column) if reading.kind == WORD and is_text(column) else ""
     return [f"{name} is read as words: {why}"] if why else []
 
@@ -116,6 +137,16 @@ def _near_miss(column: pd.Series) -> str:
     if is_nearly and not all(map(INTEGER.fullmatch, first)):
         return f"write values like {first.iloc[0]!r} as 1234.5 to make them numbers"
     return ""
+
+
+def _amount_reading(texts: pd.Series) -> Reading | None:
+    """As amounts, where nearly all texts are."""
+    written = written_amounts(texts.tolist(), SHARE)
+    if written is None:
+        return None
+    others = texts[np.isnan(written.numbers)]
+    is_gap = np.isnan(values_of(others, NUMBER).values)
+    return Reading(NUMBER, gaps=tuple(others[is_gap].unique()), mark=written.mark)
 
 
 def _number_reading(texts: pd.Series) -> Reading | None:
