@@ -31,11 +31,13 @@ FEWEST_IN_PLACE = 32_768
 def is_traced() -> bool:
     """Whether PyTorch is making a graph of what is called."""
     is_tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
-    return is_tracing or torch.compiler.is_compiling() or _is_in_make_fx()
+    return is_tracing or is_recorded()
 
 
-def _is_in_make_fx() -> bool:
-    """Whether make_fx records operations: its tensors have no values."""
+def is_recorded() -> bool:
+    """Whether torch.compile or make_fx records operations: its tensors have no values."""
+    if torch.compiler.is_compiling():
+        return True
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
     return proxies is not None and proxies.get_proxy_mode() is not None
 
