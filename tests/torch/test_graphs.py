@@ -288,5 +288,5 @@ def test_make_fx_records_values_and_gradients(loss, count):
 
 @pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap])
 def test_torch_func_is_refused_in_a_sentence(transform):
-    with pytest.raises(RuntimeError, match="autograd.Function with functorch transforms"):
+    with pytest.raises(RuntimeError, match="with functorch transforms"):
         transform(ASTra())(torch.ones(1))

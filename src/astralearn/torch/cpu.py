@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, warp_by
-from astralearn.torch.namespaces import eager, floats
+from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, warp_by
+from astralearn.torch.namespaces import eager
 
 # Elements per block, a MB in float32: smaller blocks spend their time between the operations,
 # larger ones leave the cache.
@@ -47,16 +47,6 @@ def has_values(x: Tensor) -> bool:
     return x.device.type == "cpu" and type(x) in (Tensor, Parameter) and not is_traced()
 
 
-def shared_of(b: Tensor) -> OfSlope:
-    """`core.warp.of_slope`, as Python's floats where there is one slope.
-
-    An operation on a tensor of one number takes a microsecond, and these are a dozen.
-    """
-    if b.ndim == 0 and has_values(b):
-        return of_slope(b.item(), xp=floats)
-    return of_slope(b, xp=eager)
-
-
 def blocks(x: Tensor) -> tuple[Tensor, ...]:
     """Views of x, a block each; x alone where blocks do not pay.
 
@@ -68,7 +58,7 @@ def blocks(x: Tensor) -> tuple[Tensor, ...]:
 
 
 def eager_warp(x: Tensor, shared: OfSlope) -> tuple[Tensor, ...]:
-    """g, ∂g/∂x and the lag of `core.warp`, for `shared_of` a slope."""
+    """g, ∂g/∂x and the lag of `core.warp`, for `of_slope` of a slope."""
     if x.numel() < FEWEST_IN_PLACE or not has_values(x):
         return warp_by(x, shared, xp=eager)
     results = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
