@@ -105,6 +105,12 @@ def cells(score: str, k: int, methods: Sequence[str]) -> tuple[list[str], np.nda
     return list(whole), np.array(list(whole.values())).reshape(len(whole), len(methods))
 
 
+def present(k: int, methods: Sequence[str]) -> list[str]:
+    """Those of the methods that have been run at k."""
+    there = {row["method"] for row in read_rows(RECORDS) if row["k"] == str(k)}
+    return [method for method in methods if method in there]
+
+
 def draws_of(score: str, k: int, method: str) -> dict[tuple[str, str], float]:
     return {
         (row["problem"], row["draw"]): float(row[score])
@@ -131,17 +137,18 @@ def table(ks: Sequence[int]) -> str:
     columns = {}
     for score in SCORES:
         for k in ks:
-            _, values = cells(score, k, ranked)
+            here, others = present(k, ranked), present(k, OTHERS)
+            _, values = cells(score, k, here)
             ranks = rankdata(-values, axis=1).mean(axis=0)
             texts = [f"{r:.1f} ({m:.3f})" for r, m in zip(ranks, values.mean(0), strict=True)]
             best = int(np.argmin(ranks))
             texts[best] = f"**{texts[best]}**"
-            columns[score, k] = dict(zip(ranked, texts, strict=True))
-            _, also = cells(score, k, [*ranked, *OTHERS])
-            means = also.mean(0)[len(ranked) :] if len(also) else [math.nan] * len(OTHERS)
-            columns[score, k] |= {m: f"({v:.3f})" for m, v in zip(OTHERS, means, strict=True)}
+            columns[score, k] = dict(zip(here, texts, strict=True))
+            _, also = cells(score, k, [*here, *others])
+            means = also.mean(0)[len(here) :] if len(also) else [math.nan] * len(others)
+            columns[score, k] |= {m: f"({v:.3f})" for m, v in zip(others, means, strict=True)}
     lines += [
-        f"| {method} | " + " | ".join(column[method] for column in columns.values()) + " |"
+        f"| {method} | " + " | ".join(column.get(method, "–") for column in columns.values()) + " |"
         for method in [*ranked, *OTHERS]
     ]
     lines += [
@@ -153,6 +160,9 @@ def table(ks: Sequence[int]) -> str:
         texts = []
         for score in SCORES:
             for k in ks:
+                if rival not in present(k, RIVALS):
+                    texts.append("–")
+                    continue
                 gap, p, wins, losses = against(score, k, rival)
                 mark = "" if p >= LEVEL else " better" if gap > 0 else " worse"
                 texts.append(f"{wins} : {losses} ({p:.2g}){mark}")
@@ -161,9 +171,8 @@ def table(ks: Sequence[int]) -> str:
 
 
 def page() -> None:
-    """Write the tables between the marks of docs/pytorch.md, at each k that all have run."""
-    ks = sorted({int(row["k"]) for row in read_rows(RECORDS)})
-    ks = [k for k in ks if cells("g_mean", k, [OURS, *RIVALS])[0]]
+    """Write the tables between the marks of docs/pytorch.md, at each k of the recipe's."""
+    ks = sorted({int(row["k"]) for row in read_rows(RECORDS) if row["method"] == OURS})
     path = ROOT / "docs" / "pytorch.md"
     text = path.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)

@@ -105,9 +105,11 @@ def recipe() -> int:
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(REPETITIONS):
         for name, step in contenders.items():
-            start = time.process_time()
-            step()
-            best[name] = min(best[name], 1000 * (time.process_time() - start))
+            # Steps of less than a millisecond rarely escape whatever else the machine does.
+            for _ in range(10 if name.endswith("10 logits") else 1):
+                start = time.process_time()
+                step()
+                best[name] = min(best[name], 1000 * (time.process_time() - start))
     ratio = best["recipe"] / best["plain"]
     more = best["recipe, 10 logits"] - best["plain, 10 logits"]
     print(f"recipe / BCEWithLogitsLoss, a step of the small CNN: {ratio:.3f} (at most 1.1)")

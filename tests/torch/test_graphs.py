@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import astralearn
-from astralearn.torch import ASTra, BCELoss, GMNLoss, MCCLoss, RootGMNLoss
+from astralearn.torch import ASTra, BCELoss, GMNLoss, MCCLoss, RareHead, RootGMNLoss
+from astralearn.torch.cpu import FEWEST_IN_PLACE
 from astralearn.torch.namespaces import portable
 from torch_losses import BACKENDS, MODULES
 
@@ -299,3 +301,28 @@ def test_a_compiled_loss_that_checks_is_the_same_loss(missing):
         value.backward()
         found.append((value.detach(), logits.grad))
     torch.testing.assert_close(*found, rtol=2e-5, atol=1e-7)
+
+
+def head_s_loss():
+    return RareHead([0] * 9 + [1]).loss
+
+
+@pytest.mark.parametrize("loss", [head_s_loss, *LOSSES])
+@pytest.mark.parametrize("count", [10, FEWEST_IN_PLACE])
+def test_make_fx_records_values_and_gradients(loss, count):
+    layer, loss = ASTra(), loss()
+    y = (torch.arange(count) % 7 == 0).float()
+
+    def step(x, y):
+        value = loss(layer(x), y)
+        return value, *torch.autograd.grad(value, [x, layer.raw_slope])
+
+    graph = make_fx(step)(torch.zeros(count, requires_grad=True), 1 - y)
+    x = torch.linspace(-3, 3, count, requires_grad=True)
+    torch.testing.assert_close(graph(x, y), step(x, y), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap])
+def test_torch_func_is_refused_in_a_sentence(transform):
+    with pytest.raises(RuntimeError, match="with functorch transforms"):
+        transform(ASTra())(torch.ones(1))

@@ -8,7 +8,7 @@ from torch import Tensor
 from astralearn.core.class_means import Means, gradient, means_of_sums
 from astralearn.core.counting import CountedPart, no_peaks
 from astralearn.core.losses import Loss
-from astralearn.torch.cpu import blocks, sum_logs_in_place, write_gradient
+from astralearn.torch.cpu import blocks, is_recorded, sum_logs_in_place, write_gradient
 from astralearn.torch.inductor import by_bits, swift_losses
 from astralearn.torch.namespaces import eager, portable
 
@@ -22,7 +22,7 @@ def batch_means(
     if g.numel() == 0:
         shape = [1 if dimension in axis else size for dimension, size in enumerate(g.shape)]
         return means_of_nothing(g.new_zeros(shape)), []
-    if torch.compiler.is_compiling() or g.is_meta:
+    if is_recorded() or g.is_meta:
         xp = swift_losses if by_bits(g) else portable if torch.compiler.is_exporting() else eager
         whole = loss.count(g, y, weight, axis=axis, xp=xp)
         return whole.means, [CountedPart(whole.peaks, whole.pulls)]

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, of_slope, warp_by
-from astralearn.torch.namespaces import eager, floats
+from astralearn.core.warp import HIGHEST, LOWEST, OfSlope, warp_by
+from astralearn.torch.namespaces import eager
 
 # Elements per block, a MB in float32: smaller blocks spend their time between the operations,
 # larger ones leave the cache.
@@ -31,11 +31,13 @@ FEWEST_IN_PLACE = 32_768
 def is_traced() -> bool:
     """Whether PyTorch is making a graph of what is called."""
     is_tracing: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
-    return is_tracing or torch.compiler.is_compiling() or _is_in_make_fx()
+    return is_tracing or is_recorded()
 
 
-def _is_in_make_fx() -> bool:
-    """Whether make_fx records operations: its tensors have no values."""
+def is_recorded() -> bool:
+    """Whether torch.compile or make_fx records operations: its tensors have no values."""
+    if torch.compiler.is_compiling():
+        return True
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
     return proxies is not None and proxies.get_proxy_mode() is not None
 
@@ -43,16 +45,6 @@ def _is_in_make_fx() -> bool:
 def has_values(x: Tensor) -> bool:
     """Whether there are values to look at: not in graphs, nor in fake tensors."""
     return x.device.type == "cpu" and type(x) in (Tensor, Parameter) and not is_traced()
-
-
-def shared_of(b: Tensor) -> OfSlope:
-    """`core.warp.of_slope`, as Python's floats where there is one slope.
-
-    An operation on a tensor of one number takes a microsecond, and these are a dozen.
-    """
-    if b.ndim == 0 and has_values(b):
-        return of_slope(b.item(), xp=floats)
-    return of_slope(b, xp=eager)
 
 
 def blocks(x: Tensor) -> tuple[Tensor, ...]:
@@ -66,7 +58,7 @@ def blocks(x: Tensor) -> tuple[Tensor, ...]:
 
 
 def eager_warp(x: Tensor, shared: OfSlope) -> tuple[Tensor, ...]:
-    """g, ∂g/∂x and the lag of `core.warp`, for `shared_of` a slope."""
+    """g, ∂g/∂x and the lag of `core.warp`, for `of_slope` of a slope."""
     if x.numel() < FEWEST_IN_PLACE or not has_values(x):
         return warp_by(x, shared, xp=eager)
     results = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)

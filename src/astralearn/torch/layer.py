@@ -19,8 +19,8 @@ from astralearn.core import (
     threshold,
 )
 from astralearn.core.curve import raw_limit, starting_slope
-from astralearn.core.warp import OfSlope, slope_derivative
-from astralearn.torch.cpu import blocks, eager_warp, has_values, shared_of
+from astralearn.core.warp import of_slope, slope_derivative
+from astralearn.torch.cpu import blocks, eager_warp, has_values
 from astralearn.torch.inductor import compiled_warp
 from astralearn.torch.namespaces import current, eager, floats
 
@@ -79,9 +79,16 @@ class ASTra(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Rebalanced logits g, of the shape of the logits x."""
+        is_trained = torch.is_grad_enabled() and not _is_exported()
+        g: Tensor
+        if is_trained and self.num_outputs == 1 and has_values(x) and has_values(self.raw_slope):
+            x, raw = _logits(x), at_least_float32(self.raw_slope)
+            if x.requires_grad or raw.requires_grad:
+                g = _WarpByOne.apply(x, raw, self.raw_max)  # type: ignore[no-untyped-call]
+                return g
         x, b = self._aligned(x)
-        if torch.is_grad_enabled() and (x.requires_grad or b.requires_grad) and not _is_exported():
-            g: Tensor = _Warp.apply(x, b)  # type: ignore[no-untyped-call]
+        if is_trained and (x.requires_grad or b.requires_grad):
+            g = _Warp.apply(x, b)  # type: ignore[no-untyped-call]
             return g
         parts = [rebalanced_logit(part, b, xp=current()) for part in blocks(x)]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
@@ -115,22 +122,15 @@ class ASTra(nn.Module):
     def _slope(self) -> Tensor:
         """b, of shape () where there is one."""
         raw = at_least_float32(self.raw_slope)
-        b: Tensor
-        if self.num_outputs > 1:
-            b = slope_from_raw(_limited(raw, self.raw_max), xp=eager)
-        elif has_values(raw):
-            b = _OneSlope.apply(raw, self.raw_max)  # type: ignore[no-untyped-call]
-        else:
-            b = slope_from_raw(_limited(raw.reshape(()), self.raw_max), xp=eager)
+        raw = raw.reshape(()) if self.num_outputs == 1 else raw
+        b: Tensor = slope_from_raw(_limited(raw, self.raw_max), xp=eager)
         return b
 
     def _aligned(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits in float32 or wider, and slopes that broadcast against them."""
-        if not x.is_floating_point():
-            raise TypeError(f"ASTra takes logits in floating point; found {x.dtype}")
-        x, b, outputs = at_least_float32(x), self._slope(), self.num_outputs
+        x, b, outputs = _logits(x), self._slope(), self.num_outputs
         if outputs == 1:
-            return x, b if b.dtype == x.dtype else b.to(x.dtype)
+            return x, b.to(x.dtype)
         if x.ndim < 2 or x.shape[1] != outputs:
             raise ValueError(
                 f"ASTra(num_outputs={outputs}) takes logits of shape (N, {outputs}) or "
@@ -139,28 +139,53 @@ class ASTra(nn.Module):
         return x, b.reshape(-1, *[1] * (x.ndim - 2)).to(x.dtype)
 
 
+def _logits(x: Tensor) -> Tensor:
+    """Logits in float32 or wider."""
+    if not x.is_floating_point():
+        raise TypeError(f"ASTra takes logits in floating point; found {x.dtype}")
+    return at_least_float32(x)
+
+
 def _limited(raw: Tensor, raw_max: float) -> Tensor:
     """min(β, limit), with gradient 1 beyond the limit too: the slope can come back."""
     return raw if math.isinf(raw_max) else raw - torch.relu(raw.detach() - raw_max)
 
 
-class _OneSlope(torch.autograd.Function):
-    """The slope of `_limited` β, by Python's floats: on tensors it would cost most."""
+class _WarpByOne(torch.autograd.Function):
+    """`_Warp` by the slope of one `_limited` β, which is a Python float here.
+
+    An operation on a tensor of one number costs as much as one on a small batch, and a slope with
+    its derivative takes two dozen of them.
+    """
 
     @staticmethod
-    def forward(ctx: Any, raw: Tensor, raw_max: float) -> Tensor:
-        ctx.save_for_backward(raw)
+    def forward(ctx: Any, x: Tensor, raw: Tensor, raw_max: float) -> Tensor:
         ctx.raw_max, ctx.beta = raw_max, min(raw.item(), raw_max)
-        return raw.new_full((), slope_from_raw(ctx.beta, xp=floats))
+        ctx.shared = of_slope(slope_from_raw(ctx.beta, xp=floats), xp=floats)
+        g, dx, lag = eager_warp(x, ctx.shared)
+        ctx.save_for_backward(x, raw, dx, lag)
+        return g
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        (weight,) = gradients
+        x, raw, dx, lag = ctx.saved_tensors
         if torch.is_grad_enabled():
             # create_graph=True asks for what can be differentiated once more.
-            beta = _limited(ctx.saved_tensors[0], ctx.raw_max)
-            return gradients[0] * slope_from_raw_dbeta(beta, xp=eager), None
-        in_beta = gradients[0] * slope_from_raw_dbeta(ctx.beta, xp=floats)
-        return in_beta.reshape(1), None
+            beta = _limited(raw, ctx.raw_max)
+            b = slope_from_raw(beta, xp=eager).reshape(()).to(x.dtype)
+            in_x = weight * rebalanced_logit_dx(x, b, xp=eager)
+            in_b = (weight * rebalanced_logit_db(x, b, xp=eager)).sum()
+            return in_x, in_b * slope_from_raw_dbeta(beta, xp=eager), None
+        in_x = weight * dx
+        if not ctx.needs_input_grad[1]:
+            return in_x, None, None
+        # Inner products need no array of products.
+        flat_in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
+        sums = (flat_in_x.dot(x), flat_in_x.sum(), weight.dot(lag), weight.sum())
+        in_b = slope_derivative(ctx.shared, *(each.item() for each in sums))
+        in_raw = raw.new_full((1,), in_b * slope_from_raw_dbeta(ctx.beta, xp=floats))
+        return in_x, in_raw, None
 
 
 class _Warp(torch.autograd.Function):
@@ -172,7 +197,7 @@ class _Warp(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, b: Tensor) -> Tensor:
         ctx.is_compiled = torch.compiler.is_compiling()
-        ctx.shared = None if ctx.is_compiled else shared_of(b)
+        ctx.shared = None if ctx.is_compiled else of_slope(b, xp=eager)
         g, dx, rest = compiled_warp(x, b) if ctx.is_compiled else eager_warp(x, ctx.shared)
         ctx.save_for_backward(x, b, dx, rest)
         return g
@@ -191,23 +216,8 @@ class _Warp(torch.autograd.Function):
         # Not whether this pass is compiled: the forward pass may have been alone in that.
         if ctx.is_compiled:
             return in_x, (weight * rest).sum_to_size(b.shape)
-        return in_x, _in_b(b.shape, ctx.shared, in_x, x, weight, rest)
-
-
-def _in_b(
-    shape: torch.Size, shared: OfSlope, in_x: Tensor, x: Tensor, weight: Tensor, lag: Tensor
-) -> Tensor:
-    """Σ weight · ∂g/∂b, of the shape of b."""
-    if shape:
-        sums = [part.sum_to_size(shape) for part in (in_x * x, in_x, weight * lag, weight)]
-    else:
-        # Inner products need no array of products.
-        in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
-        sums = [torch.dot(in_x, x), in_x.sum(), torch.dot(weight, lag), weight.sum()]
-    if isinstance(shared.b, Tensor):
-        derivative: Tensor = slope_derivative(shared, *sums)
-        return derivative
-    return x.new_full((), slope_derivative(shared, *(each.item() for each in sums)))
+        sums = [part.sum_to_size(b.shape) for part in (in_x * x, in_x, weight * rest, weight)]
+        return in_x, slope_derivative(ctx.shared, *sums)
 
 
 def _is_exported() -> bool:

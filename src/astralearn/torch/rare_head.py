@@ -79,9 +79,9 @@ class RareHead(nn.Module):
         # Missing labels are 0, so y needs no weight.
         positives = y.sum()
         negatives = (g.numel() if weight is None else weight.sum()) - positives
-        counts = torch.stack((negatives, positives))
         if self.training:
-            self._count(g.detach(), y, weight, counts)
+            self._count(g.detach(), y, weight, negatives, positives)
+        counts = torch.stack((negatives, positives))
         scale = 0.5
         if self.process_group is not None and self.process_group is not False:
             dist.all_reduce(counts, group=group_of(self.process_group))
@@ -114,8 +114,8 @@ class RareHead(nn.Module):
         return readings
 
     @torch.no_grad()
-    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, counts: Tensor) -> None:
+    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, *sizes: Tensor) -> None:
         z = torch.sigmoid(g) if weight is None else torch.sigmoid(g) * weight
         if self.counts.device != g.device:
             self.counts = self.counts.to(g.device)
-        self.counts += torch.cat((torch.stack((z.sum(), (z * y).sum())), counts))
+        self.counts += torch.stack((z.sum(), (z * y).sum(), *sizes))
