@@ -1,10 +1,9 @@
-"""What an epoch costs over processes, beside the local engine; and a table larger than memory.
+"""What an epoch costs over processes, beside the local engine, and how far fits are apart.
 
     python benchmarks/scale.py epochs                 # seconds per epoch, rows × processes
     python benchmarks/scale.py epochs --rows 10000000
     python benchmarks/scale.py dask                   # the same sums as tasks of Dask
     python benchmarks/scale.py equal                  # how far fits are apart after 500 epochs
-    python benchmarks/scale.py large --folder DIR     # 12 GB of Parquet, two workers of 2 GB
     python benchmarks/scale.py page                   # its part of docs/scale.md
 
 Local epochs (networks in two threads) and those of two and three processes take turns, so that a
@@ -29,13 +28,14 @@ from pathlib import Path
 
 import numpy as np
 
+from records import put, stamp
+
 RESULTS = Path(__file__).parent / "results" / "scale.csv"
 COLUMNS = ("part", "case", "rows", "processes", "median", "least", "cpu", "bytes")
 COLUMNS += ("parameters", "predictions")
 FEATURES, NETWORKS, HIDDEN = 20, 2, 16
 TURNS = 5
 CASES = (("local", 1), ("processes", 2), ("processes", 3))
-LARGE_ROWS, BLOCK = 75_000_000, 1_000_000
 EQUAL_ROWS, RATES = 102_000, (0.001, 0.02)
 
 
@@ -261,51 +261,6 @@ def keep_apart(case: str, n: int, model, local, X: np.ndarray) -> None:
     )
 
 
-def large(folder: Path) -> None:
-    """The default on 12 GB of Parquet, with two workers limited to 2 GB each."""
-    import dask.dataframe as dd
-    import distributed
-
-    from astralearn.dask import DaskASTraClassifier
-
-    path = folder / "large"
-    if not path.exists():
-        write_large(path)
-    size = sum(part.stat().st_size for part in path.glob("*.parquet"))
-    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "2GB"}
-    with (
-        distributed.LocalCluster(**options, dashboard_address=":0") as cluster,
-        distributed.Client(cluster),
-    ):
-        table = dd.read_parquet(path)
-        start = time.perf_counter()
-        features = table[[name for name in table.columns if name != "y"]]
-        model = DaskASTraClassifier(random_state=0).fit(features, table["y"])
-        seconds = time.perf_counter() - start
-    print(f"cut {model.cut_:.3f}, expected recall {model.expectations_.recall.mean:.3f}")
-    keep("large", case="fit", rows=LARGE_ROWS, processes=2, median=seconds, bytes=size)
-
-
-def write_large(path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path.mkdir(parents=True)
-    for number in range(LARGE_ROWS // BLOCK):
-        rng = np.random.default_rng(number)
-        y = np.zeros(BLOCK, np.int8)
-        y[:10] = 1
-        X = rng.standard_normal((FEATURES, BLOCK)) + 1.5 * y
-        columns = {f"x{k}": column for k, column in enumerate(X)} | {"y": y}
-        pq.write_table(
-            pa.table(columns),
-            path / f"part-{number:03}.parquet",
-            compression="none",
-            use_dictionary=False,
-            row_group_size=250_000,
-        )
-
-
 def kept() -> list[dict[str, str]]:
     """The results so far."""
     with RESULTS.open(newline="") as file:
@@ -314,8 +269,6 @@ def kept() -> list[dict[str, str]]:
 
 def page() -> None:
     """Write the table and the projection of docs/scale.md."""
-    from records import put
-
     key = ("part", "case", "rows", "processes")
     found = {tuple(row[name] for name in key): row for row in kept()}
     sizes = sorted({int(row["rows"]) for row in kept() if row["part"] == "epochs"})
@@ -337,46 +290,37 @@ def page() -> None:
         "| Rows | Local, two threads | Two processes | Three processes |",
         "|---:|---:|---:|---:|",
         *(
-            f"| {size:,} | " + " | ".join(f"{ms(c, size, n):.3g}" for c, n in CASES) + " |"
+            f"| {size:,} | " + " | ".join(three_digits(ms(c, size, n)) for c, n in CASES) + " |"
             for size in sizes
         ),
         "",
-        "All of them ran on one machine of two cores that was busy with other work, in turns: "
-        "times",
-        "hold beside each other, not by themselves, and three processes get a larger share of "
-        "such a",
+        "All of them ran on one machine of two cores that was busy with other work, in turns: times",
+        "hold beside each other, not by themselves, and three processes get a larger share of such a",
         "machine than two. CPU times do not depend on that.",
         "",
         f"- A process tells {sent:,} bytes in an epoch, in two reductions.",
         f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
-        f"- At {most:,} rows two processes do "
-        f"{ms('local', most, 1) / ms('processes', most, 2):.2f}",
+        f"- At {most:,} rows two processes do {ms('local', most, 1) / ms('processes', most, 2):.2f}",
         f"  times the local engine's rows per second, and take {cpu[2] / cpu[1]:.2f} times its CPU",
         "  time.",
         f"- The same sums as tasks of Dask take {through:.2g} ms an epoch without any arithmetic,",
         "  so the processes add up by themselves.",
     ]
-    fit = found.get(("large", "fit", str(LARGE_ROWS), "2"))
-    if fit is not None:
-        lines.append(
-            f"- The default on {int(fit['bytes']) / 1e9:.0f} GB of Parquet, with two workers of 2 "
-            "GB,"
-            f" takes {float(fit['median']) / 60:.0f} minutes."
-        )
     lines += apart(found)
     lines += [
         "",
         f"**A projection, not a measurement, to {rows:,} rows on {n} workers of one core.** A row",
-        f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), "
-        "so a",
-        f"worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the "
-        "steps",
+        f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), so a",
+        f"worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the steps",
         f"of two, {talking:.2g} s at the cost above. Together that is {compute + talking:.2g} s an",
-        f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between "
-        "machines",
+        f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between machines",
         "was not measured, and ten networks take five times the arithmetic of two.",
     ]
     put(Path(__file__).parent.parent / "docs" / "scale.md", "scale.py", "\n".join(lines))
+
+
+def three_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def apart(found: dict[tuple[str, ...], dict[str, str]]) -> list[str]:
@@ -408,6 +352,7 @@ def keep(part: str, **row) -> None:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    stamp(RESULTS.name)
     print({name: value for name, value in row.items() if value}, flush=True)
 
 
@@ -417,9 +362,8 @@ def main() -> None:
         serve(int(number), int(n), address, int(rows))
         return
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("epochs", "dask", "equal", "large", "page"))
+    parser.add_argument("part", choices=("epochs", "dask", "equal", "page"))
     parser.add_argument("--rows", type=int, nargs="*", default=[3_000, 100_000, 1_000_000])
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/astralearn-scale"))
     options = parser.parse_args()
     if options.part == "epochs":
         epochs(options.rows)
@@ -427,10 +371,8 @@ def main() -> None:
         through_dask()
     elif options.part == "equal":
         equal()
-    elif options.part == "page":
-        page()
     else:
-        large(options.folder)
+        page()
 
 
 if __name__ == "__main__":

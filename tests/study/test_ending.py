@@ -7,12 +7,18 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
 from astralearn.study import ending
-from astralearn.study.ending import ended_after, interrupt, signals_as_interrupts
+from astralearn.study.ending import (
+    ended_after,
+    interrupt,
+    quiet_workers,
+    signals_as_interrupts,
+)
 
 # A study of slow folds in two workers. Each fold leaves its process id in a folder of the test's.
 STUDY = """
@@ -116,3 +122,12 @@ def test_no_budget_and_one_that_is_not_spent_change_nothing():
     for seconds in (None, 60.0):
         with pytest.raises(KeyboardInterrupt), ended_after(seconds):
             raise KeyboardInterrupt
+
+
+def test_a_replaced_worker_is_no_news_and_other_warnings_are():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with quiet_workers():
+            warnings.warn("A worker stopped while some jobs were given to it.", stacklevel=1)
+            warnings.warn("other", stacklevel=1)
+    assert [str(one.message) for one in told] == ["other"]

@@ -94,7 +94,8 @@ def describe(piece: Piece) -> Described | str:
         n_features=X.shape[1],
         dtype=X.dtype,
         sums=LabelSums.of(y, weight),
-        extent=Extent.of(X[weight > 0]),
+        # A copy of all rows is the most memory that a look takes.
+        extent=Extent.of(X if np.all(weight > 0) else X[weight > 0]),
     )
 
 
@@ -225,6 +226,8 @@ def whole_piece(piece: Piece) -> Piece:
     X = _numbers(piece.X, (np.float64, np.float32))
     y, weight = _labels_and_weight(piece, X)
     has_weight = weight > 0
+    if np.all(has_weight):
+        return Piece(X, y, weight)
     return Piece(X[has_weight], y[has_weight], weight[has_weight])
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from astralearn.datasets.problem import Problem
 from astralearn.study.child import stop_children
-from astralearn.study.ending import ended_after, watch
+from astralearn.study.ending import ended_after, quiet_workers, watch
 from astralearn.study.identity import identities, versions
 from astralearn.study.method import Method
 from astralearn.study.record import Kept, Key, Outcome, Record
@@ -218,7 +218,7 @@ def run(
         )
         tasks = [delayed(_labelled)(*item) for item in pending.items()]
         try:
-            with ended_after(budget), closing(parallel(tasks)) as results:
+            with quiet_workers(), ended_after(budget), closing(parallel(tasks)) as results:
                 for label, outcomes in results:
                     store.add(outcomes)
                     del pending[label]
