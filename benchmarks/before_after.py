@@ -7,7 +7,8 @@ Each tree runs in a process of its own, on one core. Both take every case in tur
 else the machine does falls on both, and are timed in the processor time that they use. A ratio is
 that of the least times over all turns. Cases call the public names alone, which both trees have.
 The table goes to `--out`, if one is given. results/core_before_after.csv is the rebuilt core beside
-commit f77abd1: four runs, a group each, joined by hand, on a machine that others kept busy.
+commit f77abd1: several runs of a group or some of its `--cases`, joined by hand, on a machine that
+others kept busy.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ sys.path[:] = [
 import argparse
 import csv
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -168,23 +170,23 @@ GROUPS = {"engine": engine, "torch": torch, "core": core, "boosting": boosting}
 TURNS = {"engine": 5, "torch": 40, "core": 15, "boosting": 15}
 
 
-def serve(group: str) -> None:
+def serve(group: str, wanted: str) -> None:
     """Answer each name of a case with the seconds that it took."""
-    cases = dict(GROUPS[group]())
+    cases = {name: run for name, run in GROUPS[group]() if re.search(wanted, name)}
     print("\n".join(cases), "", sep="\n", flush=True)
     for line in sys.stdin:
         print(cases[line.rstrip("\n")](), flush=True)
 
 
-def started(source: str, group: str) -> subprocess.Popen[str]:
-    """A process that serves a group's cases from a tree of the source."""
+def started(source: str, group: str, wanted: str) -> subprocess.Popen[str]:
+    """A process that serves a group's wanted cases from a tree of the source."""
     environment = {
         **os.environ,
         "PYTHONPATH": source,
         "OMP_NUM_THREADS": "1",
         "PYTHONWARNINGS": "ignore",
     }
-    command = [sys.executable, __file__, "--serve", group]
+    command = [sys.executable, __file__, "--serve", group, "--cases", wanted]
     return subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -196,9 +198,11 @@ def asked(server: subprocess.Popen[str], case: str) -> float:
     return float(server.stdout.readline())
 
 
-def compared(group: str, sources: list[str], turns: int) -> Iterator[tuple[str, float, float]]:
-    """Each case's least seconds in both trees."""
-    servers = [started(source, group) for source in sources]
+def compared(
+    group: str, wanted: str, sources: list[str], turns: int
+) -> Iterator[tuple[str, float, float]]:
+    """Each wanted case's least seconds in both trees."""
+    servers = [started(source, group, wanted) for source in sources]
     # Each lists its cases and ends the list with an empty line.
     names = [
         list(iter(lambda s=server: s.stdout.readline().rstrip("\n"), "")) for server in servers
@@ -223,18 +227,20 @@ def main() -> None:
     parser.add_argument("--after", default=str(Path(__file__).resolve().parent.parent / "src"))
     parser.add_argument("--out", type=Path, help="a CSV file for the table")
     parser.add_argument("--turns", type=int)
+    parser.add_argument("--cases", default="", help="only those that this pattern is found in")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if given.serve:
-        return serve(given.serve)
+        return serve(given.serve, given.cases)
     with given.out.open("w", newline="") if given.out else nullcontext() as file:
         writer = csv.writer(file or StringIO(), lineterminator="\n")
         writer.writerow(("group", "case", "seconds_before", "seconds_after", "ratio"))
         for group in given.groups or GROUPS:
             turns = given.turns or TURNS[group]
-            for case, before, after in compared(group, [given.before, given.after], turns):
+            sources = [given.before, given.after]
+            for case, before, after in compared(group, given.cases, sources, turns):
                 ratio = after / before
                 print(f"{group:9} {case:44} {before:9.4f} {after:9.4f} {ratio:6.3f}", flush=True)
                 writer.writerow((group, case, f"{before:.5f}", f"{after:.5f}", f"{ratio:.3f}"))

@@ -131,16 +131,9 @@ def soft_confusion(
     """
     xp, g, y, weight = labelled_logits(logits, y, sample_weight, xp)
     right, wrong = right_and_wrong(signed(g, y), xp)
-    return count_soft(y, right, wrong, weight, axis=axis, keepdims=False, xp=xp)
-
-
-def count_soft(
-    y: Array, right: Array, wrong: Array, weight: Array, *, axis: Axis, keepdims: bool, xp: Any
-) -> SoftConfusion:
-    """The four sums, from each example's probability of being right and wrong."""
 
     def total(values: Array) -> Array:
-        return xp.sum(values if weight is None else weight * values, axis=axis, keepdims=keepdims)
+        return xp.sum(values if weight is None else weight * values, axis=axis)
 
     return SoftConfusion(
         tn=total((1.0 - y) * right),

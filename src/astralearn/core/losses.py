@@ -200,7 +200,7 @@ class MeanLoss(Loss):
 
     def _gradient(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Array:
         each = (1.0 if weight is None else weight) / divisor_of_all(g, weight, axis, xp)
-        return class_means.gradient(sigmoid(signed(g, y), xp), y, (each, each))
+        return signed(each * sigmoid(signed(g, y), xp), y)
 
 
 def _mean_value(means: Means, *, xp: Any) -> Array:
