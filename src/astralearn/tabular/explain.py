@@ -13,7 +13,7 @@ from astralearn.tabular.encoder import Feature, TableEncoder
 
 # Encoded values that are scored at once.
 MOST_VALUES = 4_000_000
-DAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     *("", "January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
