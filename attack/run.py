@@ -56,8 +56,10 @@ except KeyboardInterrupt:
 model = ASTraClassifier(epochs=20, n_estimators=2, committee=False, random_state=0).fit(X, y)
 print("then", model.n_iter_, flush=True)
 """
+# A shell starts what it runs in the background deaf to Ctrl-C.
 FIT_IMPORTS = """
-import warnings
+import signal, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from astralearn import ASTraClassifier
 assert "jax" not in sys.modules
@@ -107,7 +109,8 @@ def kills(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     first, again = a_model(folder), folder / "again.astra"
     coefficients = astralearn.load(first).coefs_.tobytes()
     again.write_bytes(first.read_bytes())
-    forks = Forks("import astralearn; astralearn.load", SAVE, folder)
+    # A first load brings in what every load needs.
+    forks = Forks(f"import astralearn; astralearn.load({str(first)!r})", SAVE, folder)
     while True:
         process = forks.start(first, again)
         process.wait_for("ready")
@@ -305,6 +308,7 @@ def main() -> None:
     parser.add_argument("--try", action="store_true", dest="dry", help="writes nothing")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     areas = list(AREAS) if asked.areas is None else asked.areas.split(",")
     whole, held = sum(AREAS[area].share for area in areas), True
     for area in areas:

@@ -310,8 +310,8 @@ def sentences() -> str:
         best, bound = max(found, key=found.__getitem__), max(bounds, key=bounds.__getitem__)
         reached = "reached" if found[best] >= printed else "not reached"
         lines.append(
-            f"- {' '.join(cell)}, {PAPER_SCORES[score]} {printed:.3f}: {reached} by {len(run)} "
-            f"regimes. Nearest is “{best}” with {found[best]:.3f}; with hindsight over epochs "
+            f"- {' '.join(cell)}, {PAPER_SCORES[score]} {printed:.3f}: {reached}, with {len(run)} "
+            f"of {len(REGIMES)} regimes run. Nearest is “{best}” with {found[best]:.3f}; with hindsight over epochs "
             f"“{bound}” with {bounds[bound]:.3f}."
         )
     return "\n".join(lines)

@@ -14,8 +14,10 @@ from astralearn.tabular.encoder import Feature, TableEncoder
 # Encoded values that are scored at once.
 MOST_VALUES = 4_000_000
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September")
-MONTHS += ("October", "November", "December")
+MONTHS = (
+    *("", "January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def typical_row(encoder: TableEncoder, majority: np.ndarray) -> np.ndarray:
@@ -116,7 +118,7 @@ def _typically(feature: Feature, typical: np.ndarray) -> str:
 
 def _as_read(value: Any, feature: Feature) -> str:
     """A number, or the weekday or month that it stands for."""
-    names = {"weekday": DAYS, "month": ("", *MONTHS)}.get(feature.part, ())
+    names = {"weekday": DAYS, "month": MONTHS}.get(feature.part, ())
     # A median may lie between two of them.
     return names[int(value)] if names and value in range(len(names)) else _number(value)
 
