@@ -29,7 +29,6 @@ MADE_BY = {
     "core_before_after.csv": ("benchmarks/before_after.py", 1),
     "deep.csv.gz": ("benchmarks/deep.py", 1),
     "defaults.csv.gz": ("benchmarks/defaults.py", 1),
-    "large.csv": ("benchmarks/large.py", 1),
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 2),
