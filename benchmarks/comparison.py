@@ -69,9 +69,8 @@ def timed(path: Path, out: Path) -> dict[str, tuple[float, float]]:
             print(f"{state.done}/{state.total}, {most[0] / CORES:.0f} s of CPU", flush=True)
 
     compared = compare(path, target="fraud", out=out, n_jobs=CORES, progress=watching)
-    clock = time.perf_counter() - begun
     # Workers that have ended by now would be missed.
-    found["answer"] = (clock, max(most[0], cpu_seconds()) / CORES)
+    found["answer"] = (time.perf_counter() - begun, max(most[0], cpu_seconds()) / CORES)
     print(*compared.answer.sentences(), sep="\n")
     return found
 
@@ -83,11 +82,11 @@ def killed(path: Path, out: Path) -> tuple[int, int]:
     command = [sys.executable, "-m", "astralearn", "compare", path, "--target", "fraud"]
     command += ["--out", out, "--jobs", CORES]
     with subprocess.Popen(
-        [str(part) for part in command], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as one:
         told, text = 0, b""
         while told < KILL_AFTER:
-            block = os.read(one.stderr.fileno(), 1 << 12)
+            block = os.read(one.stdout.fileno(), 1 << 12)
             assert block, "it ended before it was killed"
             text = text[-100:] + block
             told = max([told, *(int(n) for n in re.findall(rb"(\d+)/\d+ folds", text))])

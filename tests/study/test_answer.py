@@ -126,8 +126,16 @@ def test_the_verdict_is_three_sentences_that_name_the_runner_up():
     assert f"best of 2 in {found.best.sureness:.0%} of resamples; b, next, would cost" in second
     assert "fewer of 100 positives and raise" in second
     assert "more false alarms per 1,000." in second
-    expected = found.best.tested.expectations(found.best.cut)
-    assert f"find {100 * expected.recall.mean:.0f} of 100 positives" in third
+    best = found.best
+    assert f"find {100 * best.recall.mean:.0f} of 100 positives" in third
+
+
+def test_what_ranks_first_in_every_fold_is_beyond_the_cut_of_a_method_without_alarms():
+    """The rate of all folds together is finer than any rank in one of them."""
+    best = answer({"a": folds("a", [True] * 12, above=[0.0] * 12, false_alarms=0)}).best
+    at_its_cut = best.tested.expectations(best.cut).recall.mean
+    assert best.recall.mean > 0.9
+    assert 0.7 < at_its_cut <= best.recall.mean
 
 
 def test_equal_records_give_equal_answers():

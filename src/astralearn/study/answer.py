@@ -55,6 +55,7 @@ class Tested:
     share_above: (k,), the share of tested negatives that score higher, geometric mean over tests.
     false_alarms: the share of negatives that the method flags.
     negatives: how many there are.
+    least_share: of a fold's negatives, one row's.
     prior: the positives' share of all rows.
     hits, tests: of positives, over all repetitions.
     """
@@ -64,6 +65,7 @@ class Tested:
     share_above: np.ndarray
     false_alarms: float
     negatives: int
+    least_share: float
     prior: float
     hits: int
     tests: int
@@ -83,9 +85,8 @@ class Tested:
 
     @property
     def own_cut(self) -> float:
-        """The evidence at which the method itself cuts."""
-        least = 0.5 / (self.negatives + 1.0)
-        return float(-np.log(min(max(self.false_alarms, least), 0.98)))
+        """The evidence at which the method itself cuts, below that of a fold's first row."""
+        return float(-np.log(min(max(self.false_alarms, self.least_share), 0.98)))
 
     def expectations(self, cut: float) -> Expectations:
         """What to expect at a cut, and along all of them."""
@@ -113,6 +114,7 @@ def tested(records: Sequence[Record]) -> Tested:
         share_above=np.exp([np.mean(above[row]) for row in rows]),
         false_alarms=alarms / all_negatives,
         negatives=all_negatives // repetitions,
+        least_share=len(records) / (all_negatives + len(records)),
         prior=positives / (positives + all_negatives),
         hits=sum(r.tp for r in records),
         tests=positives,
@@ -165,7 +167,7 @@ class Judged:
 
     score: of the decision, on new rows.
     sureness: the share of resamples in which no other method has a better one.
-    recall, false_alarms: at its decision; false alarms per 1,000 negatives.
+    recall, precision, false_alarms: at its decision; false alarms per 1,000 negatives.
     tested: what it rests on.
     cut: where the method cuts for the decision, in evidence.
     """
@@ -174,6 +176,7 @@ class Judged:
     score: Expected
     sureness: float
     recall: Expected
+    precision: Expected
     false_alarms: Expected
     tested: Tested
     cut: float
@@ -247,9 +250,8 @@ def _more(difference: float, form: str) -> str:
 
 
 def _at_its_cut(best: Judged) -> str:
-    p, expected = best.tested.prior, best.tested.expectations(best.cut)
-    recall, precision = expected.recall, expected.precision
-    flagged = PER * p * recall.mean + (1.0 - p) * expected.false_alarms.mean
+    p, recall, precision = best.tested.prior, best.recall, best.precision
+    flagged = PER * p * recall.mean + (1.0 - p) * best.false_alarms.mean
     return (
         f"Expect it to flag {flagged:.3g} of {PER:,.0f} rows and find {100 * recall.mean:.0f} of "
         f"100 positives ({100 * recall.low:.0f} to {100 * recall.high:.0f}); of 100 flagged rows "
@@ -293,6 +295,7 @@ def answer(
             score=_expected(scores[place]),
             sureness=float(sureness[place]),
             recall=_expected(worlds[name].recall[:, 0]),
+            precision=_expected(worlds[name].scores()["precision"][:, 0]),
             false_alarms=_expected(PER * worlds[name].false_alarms[:, 0]),
             tested=found[name],
             cut=float(worlds[name].cuts[0]),
