@@ -88,7 +88,7 @@ def known_labels(
 
 
 def _assert_values(y: Tensor, weight: Tensor | None) -> None:
-    """Assert on the device, without waiting for it, what compiled code cannot raise itself."""
+    """Assert on the device what compiled code cannot raise itself."""
     torch._assert_async(((y == 0) | (y == 1)).all(), LABELS)
     if weight is not None:
         torch._assert_async((torch.isfinite(weight) & (weight >= 0)).all(), WEIGHTS)
