@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import psutil
 from faults import faults
 from made_up import made_up_tables
 from stores import commit_kills, damaged_studies
@@ -180,8 +181,6 @@ def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
 
 def shapes(rng: np.random.Generator, _folder: Path) -> Iterator[Trial]:
     """Fits of ever new shapes: beyond the programs that are kept, memory stays."""
-    import psutil
-
     from astralearn import ASTraClassifier
     from astralearn.engine.programs import KEPT
 
@@ -262,6 +261,9 @@ def attack(area: str, minutes: float, seed: int, fewest: int) -> Tally:
             last = now
             if now - start > 60 * minutes and count >= fewest:
                 break
+    # What an area has started, and was interrupted with, ends with it.
+    for process in psutil.Process().children(recursive=True):
+        process.kill()
     return tally
 
 
@@ -297,6 +299,18 @@ def write_page(rows: list[dict[str, str]]) -> None:
     for (area, what), some in kinds.items():
         tried, held = (sum(int(row[name]) for row in some) for name in ("tried", "held"))
         lines.append(f"|{area} | {what} | {tried:,} | {held:,} |")
+    missing = [area for area in AREAS if area not in {row["area"] for row in rows}]
+    short = [
+        area
+        for area in AREAS
+        if area not in missing
+        and sum(int(row["tried"]) for row in rows if row["area"] == area) < AREAS[area].fewest
+    ]
+    if missing or short:
+        lines += [
+            "",
+            f"Not run: {', '.join(missing) or 'none'}. Cut short: {', '.join(short) or 'none'}.",
+        ]
     put(PAGE, "attack/run.py", "\n".join(lines))
 
 
