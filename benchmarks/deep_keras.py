@@ -82,14 +82,15 @@ def measure(backend: str) -> None:
     import torch
 
     torch.set_num_threads(1)
-    rows = [row for row in read_rows(RECORDS) if row["backend"] != backend]
+    found = []
     for number in DRAWS:
         data = draw(TASK, K, number)
         judged = run(OURS, TASK, data, number) if backend == PYTORCH else in_keras(data, number)
         scores = judge(judged, data, K)
         texts = {name: f"{scores[name]:.4g}" for name in COLUMNS[2:]}
-        rows.append({"backend": backend, "draw": str(number), **texts})
+        found.append({"backend": backend, "draw": str(number), **texts})
         print(backend, number, texts, flush=True)
+    rows = [row for row in read_rows(RECORDS) if row["backend"] != backend] + found
     rows.sort(key=lambda row: (BACKENDS.index(row["backend"]), row["draw"]))
     write_rows(RECORDS, COLUMNS, rows)
 
