@@ -1,7 +1,7 @@
 """A table larger than memory: 12 GB of Parquet, by two workers of 2 GB and by blocks.
 
     python benchmarks/large.py write --folder DIR     # the table, 75 million rows of 20 features
-    python benchmarks/large.py workers --folder DIR   # DaskASTraClassifier, a limit of 2 GB a worker
+    python benchmarks/large.py workers --folder DIR   # DaskASTraClassifier, 2 GB a worker
     python benchmarks/large.py blocks --folder DIR    # astralearn fit, one process
     python benchmarks/large.py page                   # its part of docs/scale.md
 

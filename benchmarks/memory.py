@@ -69,9 +69,10 @@ def write_page() -> None:
     put(
         PAGE,
         "benchmarks/memory.py",
-        f"A fit of {many:,} rows of {of_many} float32 features takes at most {PROMISED} times the data:\n"
-        f"{times[many, 'default']:.2f} times with the default, {times[many, 'one network']:.2f} with "
-        "one network on every row. Small data take more in proportion:\n"
+        f"A fit of {many:,} rows of {of_many} float32 features takes at most {PROMISED} times the "
+        f"data:\n{times[many, 'default']:.2f} times with the default, "
+        f"{times[many, 'one network']:.2f} with one network "
+        "on every row. Small data take more in proportion:\n"
         f"{few:,} × {of_few} take {times[few, 'default']:.1f} and {times[few, 'one network']:.1f} "
         "times, because some working room does not shrink with the rows.",
     )

@@ -1,8 +1,8 @@
 """Does another way to train reach the cells of Table 2 that no epoch of ours reaches?
 
 docs/reproduction.md names these cells. The paper leaves open the batch, Adam's ε, the initial bias
-and more. Here each of these is changed once, on ten folds of the same problems from the same starts.
-The engine trains; what a regime changes, it changes at one place of the engine.
+and more. Here each of these is changed once, on ten folds of the same problems from the same
+starts. The engine trains; what a regime changes, it changes at one place of the engine.
 
     python benchmarks/regime.py run      runs what results/regime.csv.gz lacks, a cell at a time
     python benchmarks/regime.py page     writes docs/regimes.md's table from it
@@ -174,7 +174,7 @@ def _batch_step(
 ) -> Any:
     """A step on a share of the rows: so many negatives, and each positive by chance.
 
-    Positives stay in view, for those held out choose the epoch. The draw is all networks' in common.
+    Positives stay in view, for those held out choose the epoch. All networks share the draw.
     """
     key = jax.random.fold_in(jax.random.key(0), state.epoch[0])
     of_negatives, of_positives = jax.random.split(key)
@@ -311,8 +311,8 @@ def sentences() -> str:
         reached = "reached" if found[best] >= printed else "not reached"
         lines.append(
             f"- {' '.join(cell)}, {PAPER_SCORES[score]} {printed:.3f}: {reached}, with {len(run)} "
-            f"of {len(REGIMES)} regimes run. Nearest is “{best}” with {found[best]:.3f}; with hindsight over epochs "
-            f"“{bound}” with {bounds[bound]:.3f}."
+            f"of {len(REGIMES)} regimes run. Nearest is “{best}” with {found[best]:.3f}; with "
+            f"hindsight over epochs “{bound}” with {bounds[bound]:.3f}."
         )
     return "\n".join(lines)
 

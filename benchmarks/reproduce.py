@@ -9,7 +9,8 @@
 `time`: `reproduce` trains stacks of folds, one on each core. Here each problem and method trains as
 many at once, for few epochs, compiled as thoroughly as if for all of them. The difference between
 two numbers of epochs is the time of an epoch; what else a fit takes, compiling included, is counted
-once for each stack. It is the processor's time, which a busy machine hardly changes. (All of it needs the data: see `astralearn data list`.)
+once for each stack. It is the processor's time, which a busy machine hardly changes. (All of it
+needs the data: see `astralearn data list`.)
 """
 
 from __future__ import annotations
@@ -203,10 +204,10 @@ def duration() -> str:
     minutes = (own / 1e3 * steps + beside * cells) / CORES / 60
     of_all = "" if len(rows) == cells else f", from {len(rows)} of {cells} problems and methods"
     return (
-        f"{FOLDS * cells:,} networks × {PROTOCOL.epochs:,} epochs, one start on every fold, take about "
-        f"{minutes:.0f} minutes of {CORES} cores ({PROMISED} were aimed at): {own:.3f} ms of a core for "
-        f"an epoch of a network on average{of_all}. An idiomatic PyTorch loop beside it needs "
-        f"{theirs:.1f} ms, {theirs / 1e3 * steps / 3600:.0f} hours of a core in all."
+        f"{FOLDS * cells:,} networks × {PROTOCOL.epochs:,} epochs, one start on every fold, take "
+        f"about {minutes:.0f} minutes of {CORES} cores ({PROMISED} were aimed at): {own:.3f} ms "
+        f"of a core for an epoch of a network on average{of_all}. An idiomatic PyTorch "
+        f"loop beside it needs {theirs:.1f} ms, {theirs / 1e3 * steps / 3600:.0f} hours of a core in all."
     )
 
 

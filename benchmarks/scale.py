@@ -294,13 +294,14 @@ def page() -> None:
             for size in sizes
         ),
         "",
-        "All of them ran on one machine of two cores that was busy with other work, in turns: times",
-        "hold beside each other, not by themselves, and three processes get a larger share of such a",
-        "machine than two. CPU times do not depend on that.",
+        "All of them ran on one machine of two cores that was busy with other work, in turns:",
+        "times hold beside each other, not by themselves, and three processes get a larger share",
+        "of such a machine than two. CPU times do not depend on that.",
         "",
         f"- A process tells {sent:,} bytes in an epoch, in two reductions.",
         f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
-        f"- At {most:,} rows two processes do {ms('local', most, 1) / ms('processes', most, 2):.2f}",
+        f"- At {most:,} rows two processes do",
+        f"  {ms('local', most, 1) / ms('processes', most, 2):.2f}",
         f"  times the local engine's rows per second, and take {cpu[2] / cpu[1]:.2f} times its CPU",
         "  time.",
         f"- The same sums as tasks of Dask take {through:.2g} ms an epoch without any arithmetic,",
@@ -310,11 +311,11 @@ def page() -> None:
     lines += [
         "",
         f"**A projection, not a measurement, to {rows:,} rows on {n} workers of one core.** A row",
-        f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), so a",
-        f"worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the steps",
-        f"of two, {talking:.2g} s at the cost above. Together that is {compute + talking:.2g} s an",
-        f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between machines",
-        "was not measured, and ten networks take five times the arithmetic of two.",
+        f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), so",
+        f"a worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the",
+        f"steps of two, {talking:.2g} s at the cost above. Together that is {compute + talking:.2g} s an",
+        f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between",
+        "machines was not measured, and ten networks take five times the arithmetic of two.",
     ]
     put(Path(__file__).parent.parent / "docs" / "scale.md", "scale.py", "\n".join(lines))
 
