@@ -207,7 +207,8 @@ def duration() -> str:
         f"{FOLDS * cells:,} networks × {PROTOCOL.epochs:,} epochs, one start on every fold, take "
         f"about {minutes:.0f} minutes of {CORES} cores ({PROMISED} were aimed at): {own:.3f} ms "
         f"of a core for an epoch of a network on average{of_all}. An idiomatic PyTorch "
-        f"loop beside it needs {theirs:.1f} ms, {theirs / 1e3 * steps / 3600:.0f} hours of a core in all."
+        f"loop beside it needs {theirs:.1f} ms, "
+        f"{theirs / 1e3 * steps / 3600:.0f} hours of a core in all."
     )
 
 

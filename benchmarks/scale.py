@@ -313,7 +313,8 @@ def page() -> None:
         f"**A projection, not a measurement, to {rows:,} rows on {n} workers of one core.** A row",
         f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), so",
         f"a worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the",
-        f"steps of two, {talking:.2g} s at the cost above. Together that is {compute + talking:.2g} s an",
+        f"steps of two, {talking:.2g} s at the cost above. Together that",
+        f"is {compute + talking:.2g} s an",
         f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between",
         "machines was not measured, and ten networks take five times the arithmetic of two.",
     ]
