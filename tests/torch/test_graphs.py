@@ -307,7 +307,10 @@ def head_s_loss():
     return RareHead([0] * 9 + [1]).loss
 
 
-@pytest.mark.parametrize("loss", [head_s_loss, *LOSSES])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "loss", [head_s_loss, GMNLoss, *(long(each) for each in LOSSES if each != GMNLoss)]
+)
 @pytest.mark.parametrize("count", [10, FEWEST_IN_PLACE])
 def test_make_fx_records_values_and_gradients(loss, count):
     layer, loss = ASTra(), loss()

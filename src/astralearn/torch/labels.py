@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from astralearn.torch.cpu import blocks
+from astralearn.torch.cpu import blocks, is_recorded
 from astralearn.torch.inductor import bits_to_keep, by_bits
 from astralearn.torch.layer import at_least_float32
 
@@ -65,7 +65,7 @@ def known_labels(
     ignored = None if ignore_index is None else target == ignore_index
     y = target.to(g.dtype)
     weight = None if sample_weight is None else sample_weight.to(g.dtype)
-    if torch.compiler.is_compiling():
+    if is_recorded():
         # Values are unknown, so every label may be missing: that costs nothing once fused.
         given = weight
         if ignored is not None or target.is_floating_point():
