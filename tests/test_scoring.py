@@ -119,7 +119,7 @@ def test_a_place_that_cannot_be_written_is_said_before_a_row_is_read(folder, tmp
 
 
 def test_amounts_are_scored_as_they_were_learned_in_every_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(scoring, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(scoring, "SCORED_AT_ONCE", 2)
     rng = np.random.default_rng(0)
     numbers = np.where(np.arange(400) < 8, 5000.0, 20.0) + rng.uniform(0, 9, 400).round(2)
     german = [f"{x:,.2f}".translate(str.maketrans(",.", ".,")) for x in numbers]
