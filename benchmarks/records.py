@@ -30,7 +30,7 @@ MADE_BY = {
     "deep.csv.gz": ("benchmarks/deep.py", 1),
     "deep_choice.csv.gz": ("benchmarks/deep_choice.py", 1),
     "deep_keras.csv.gz": ("benchmarks/deep_keras.py", 1),
-    "defaults.csv.gz": ("benchmarks/defaults.py", 1),
+    "defaults.csv.gz": ("benchmarks/defaults.py", 2),
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 2),
