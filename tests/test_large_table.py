@@ -46,6 +46,8 @@ def test_blocks_give_the_model_of_the_whole(table, tmp_path, blocks):
         "100,042 of them"
     )
     assert "1 rows without 'label' were left out" in in_blocks.notes
+    assert len(in_blocks.notes) == len(set(in_blocks.notes))
+    assert not any("not learned from" in note for note in in_blocks.notes)
     whole = fit_table(table, "label", model=model())
     mine, theirs = in_blocks.model, whole.model
     assert (mine.n_rows_, mine.n_positives_) == (theirs.n_rows_, theirs.n_positives_)

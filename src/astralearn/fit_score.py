@@ -114,7 +114,8 @@ def fit_table(
             form = {"separator": separator, "encoding": encoding}
             notes = _fit_in_memory(data, target, positive=positive, model=model, **form)
     notes += described(model.encoder_)
-    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+    said = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    notes += dict.fromkeys(said)  # What is said of every block is said once.
     if decision is not None:
         model = model.decide(decision)
     model.data_ = name

@@ -106,7 +106,8 @@ class Blocks:
             number, block = numbered
             more = () if given is None else given[number]
             try:
-                piece = Piece(self.encoder.transform(block), self.classes.of(block), None)
+                encoded = self.encoder.transform(block.drop(columns=self.classes.target))
+                piece = Piece(encoded, self.classes.of(block), None)
             except ValueError as error:
                 raise ValueError(f"block {number} of {READ_AT_ONCE:,} rows: {error}") from error
             return look(piece, *more)
