@@ -80,7 +80,7 @@ def test_compare_prints_notes_progress_table_and_advice(cheap, table, tmp_path, 
         "RUSBoost failed on",
         "Use ",
         "In Python",
-        ": the least intervention",
+        " is the least intervention",
         f"Written to {tmp_path / 'out'}: report.html, report.md",
     ]
     places = [out.index(part) for part in said]

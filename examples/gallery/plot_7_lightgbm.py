@@ -3,7 +3,8 @@ LightGBM with another objective
 ===============================
 
 `ASTraLGBMClassifier` is an `LGBMClassifier` that boosts the paper's losses: every parameter passes
-through. The same trees, the same data, three objectives.
+through. The same trees, the same data, four ways to learn: GMN finds the most positives, and raises
+the most false alarms.
 """
 
 # %%
