@@ -7,7 +7,7 @@ payments should somebody look at first?
 """
 
 # %%
-# The payments. Frauds are larger, more often at night, and often from a kiosk; none of this is sure.
+# The payments. Frauds tend to be larger, at night, and from a kiosk; none of this is sure.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
