@@ -47,6 +47,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
