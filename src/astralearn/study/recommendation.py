@@ -10,7 +10,7 @@ from astralearn.study.record import Record
 from astralearn.study.scores import PAPER_SCORES
 from astralearn.study.significance import Challenger, challengers
 
-# The order goes from no intervention to both, then to the default around them.
+#: The paper's methods from no intervention to both, then the default around them.
 LADDER = (*PAPER_METHODS, "ASTraClassifier")
 
 RecordsByMethod = Mapping[str, Sequence[Record]]
