@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import astralearn
 from astralearn import cli
 
 ROOT = Path(__file__).parent.parent
@@ -80,6 +81,17 @@ def test_pages_are_short(page):
     """Tables are looked at, not read; the reference is looked up."""
     prose = [line for line in page.read_text().splitlines() if not line.startswith("|")]
     assert page.stem in ("api", "cli", "files") or len(" ".join(prose).split()) <= 1_200
+
+
+def test_the_default_is_as_its_page_describes_it():
+    text = " ".join((DOCS / "defaults.md").read_text().split())
+    default = astralearn.ASTraClassifier()
+    for said in (
+        f"within ±{default.clip:g} deviations",
+        f"of {default.hidden_layer_sizes} units, under ASTra and the `{default.loss}` loss",
+        f"{default.epochs} steps of Adam at {default.learning_rate}, L2 of {default.alpha:g}",
+    ):
+        assert said in text, said
 
 
 def test_every_exit_code_is_explained():
