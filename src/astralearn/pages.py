@@ -160,7 +160,8 @@ def model_page(
         verdict=["This classifier states no expectations of new rows."],
         training={"networks": [training]} if training else {},
         explained=[] if table is None else explained(model, table),
-        explained_by="Rows of the table that the model flags, the highest risk first.",
+        explained_by="Rows of the table that the model flags, the highest risk first; those that "
+        "it learned from look surer than new ones.",
         notes=notes,
         facts=facts,
         command=command,
