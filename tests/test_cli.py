@@ -147,7 +147,12 @@ def test_reproduce_prints_both_tables(monkeypatch, capsys, tmp_path):
     )
     assert (code, err) == (0, "")
     order = ["Table 1", "0/40 folds", "Table 2 by the paper's rule", "Table 2 by the last epoch"]
-    order += ["Cells that differ", "agrees better.", "ijcnn-971: BCE is the least intervention", "Written to"]
+    order += [
+        "Cells that differ",
+        "agrees better.",
+        "ijcnn-971: BCE is the least intervention",
+        "Written to",
+    ]
     assert sorted(order, key=out.index) == order
 
 
