@@ -262,9 +262,9 @@ def what_n_is(records: Sequence[DrawRecord]) -> str:
     failed = Counter(record.method for record in records if record.error)
     zeros = "".join(f" {name} failed in {n} draws, which score zero." for name, n in failed.items())
     return textwrap.fill(
-        f"{len(set(scores.problems))} problems, k = {ks}, {len(scores.problems)} cases of a "
-        f"problem and a k, {how_many} draws each.{zeros} Mean rank among "
-        f"{len(scores.methods)} methods, and mean score; bold: first.",
+        f"{len(set(scores.problems))} problems with k = {ks} positives, {len(scores.problems)} "
+        f"cases in all, {how_many} draws of each.{zeros} Mean rank among {len(scores.methods)} "
+        "methods, and mean score; bold: first.",
         WIDTH,
     )
 
