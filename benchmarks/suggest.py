@@ -7,6 +7,7 @@ rule finds fewer than ten within MOST_LABELS, that number counts.
 
     python benchmarks/suggest.py                     # ten minutes; writes results/suggest.csv
     python benchmarks/suggest.py --problems letter-h # some problems, and nothing written
+    python benchmarks/suggest.py --page              # what was found, into docs/decisions.md
 
 Asserts that `suggest` needs at most half of what each of the others needs, by the median of the
 cases' ratios; sums of labels are printed beside it.
@@ -16,7 +17,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import textwrap
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +27,7 @@ from astralearn import ASTraClassifier
 from astralearn.datasets.rarebench import OPEN, load_problem
 from astralearn.tabular import encoder_for
 from astralearn.tabular.choosing import suggested_rows
-from records import RESULTS, stamp
+from records import RESULTS, put, stamp
 
 KNOWN, WANTED = 5, 10
 NEGATIVES_KNOWN, POOL_NEGATIVES, POOL_POSITIVES = 1000, 10_000, 30
@@ -105,11 +108,53 @@ def cases(names, draws):
             yield {"problem": name, "draw": draw, **needed}
 
 
+def ratios(rows, rule):
+    """Labels that a rule needs, as multiples of what `suggest` does: (median, of the sums)."""
+    ours, needed = (
+        np.asarray([row[name] for row in rows], dtype=float) for name in ("suggest", rule)
+    )
+    return float(np.median(needed / ours)), float(needed.sum() / ours.sum())
+
+
+def said(rows):
+    """What the records say, for a page."""
+    chance, uncertainty = (ratios(rows, rule) for rule in list(RULES)[1:])
+    nobody = sum(all(row[rule] >= MOST_LABELS for rule in RULES) for row in rows)
+    quicker = sum(row["random of top 10 %"] < row["suggest"] for row in rows)
+    return textwrap.fill(
+        f"From {KNOWN} known positives to {WANTED} more, on {len(rows)} problems, RareBench's "
+        f"open half: a random order among the top 10 % of scores needs {chance[0]:.1f} times the "
+        f"labels that `suggest` needs, by the median of the problems ({chance[1]:.1f} times by the "
+        f"sum), and uncertainty sampling {uncertainty[0]:.0f} times ({uncertainty[1]:.1f}). On "
+        f"{nobody} problems no rule found {WANTED} within {MOST_LABELS} labels; on {quicker} the "
+        "random order was quicker. "
+        "[Records](../benchmarks/results/suggest.csv).",
+        width=100,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def write_page():
+    """Put what the records say into docs/decisions.md."""
+    with (RESULTS / "suggest.csv").open(newline="", encoding="utf-8") as file:
+        rows = [
+            {name: value if name == "problem" else int(value) for name, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
+    page = Path(__file__).parent.parent / "docs" / "decisions.md"
+    put(page, "benchmarks/suggest.py page", said(rows))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--problems", help="some of them, and nothing is written")
     parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--page", action="store_true", help="only write what was found")
     options = parser.parse_args()
+    if options.page:
+        write_page()
+        return
     warnings.simplefilter("ignore")
     names = list(OPEN) if options.problems is None else options.problems.split(",")
     print(f"{'problem':24}" + "".join(f"{rule:>20}" for rule in RULES))
@@ -123,16 +168,10 @@ def main() -> None:
             writer.writeheader()
             writer.writerows(rows)
         stamp("suggest.csv")
-    ours = np.asarray([row["suggest"] for row in rows], dtype=float)
-    medians = {}
+        write_page()
     for rule in list(RULES)[1:]:
-        needed = np.asarray([row[rule] for row in rows], dtype=float)
-        medians[rule] = float(np.median(needed / ours))
-        print(
-            f"{rule}: {medians[rule]:.2f} times as many labels by the median, "
-            f"{needed.sum() / ours.sum():.2f} by the sum"
-        )
-    for rule, median in medians.items():
+        median, of_sums = ratios(rows, rule)
+        print(f"{rule}: {median:.2f} times as many labels by the median, {of_sums:.2f} by the sum")
         assert median >= 2, f"{rule} needs less than twice as many labels"
 
 

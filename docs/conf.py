@@ -10,7 +10,12 @@ sys.path.insert(0, str(DOCS / "_ext"))
 # Keras comes with a backend of the user's choice; the reference is the same on each.
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
+import sphinx.ext.autosummary  # noqa: E402
+
 import astralearn  # noqa: E402
+
+# A summary is a docstring's first sentence, which does not end with these.
+sphinx.ext.autosummary.WELL_KNOWN_ABBREVIATIONS += ("Eq.", "Eqs.")
 
 project = "astralearn"
 author = "The astralearn developers"
@@ -47,6 +52,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False

@@ -53,6 +53,21 @@ def test_the_citation_names_the_paper():
     assert identifier.split(":")[1] in (ROOT / "docs" / "citation.bib").read_text()
 
 
+def test_there_is_one_address():
+    """The repository's is pyproject's Source, and the site's its Documentation, everywhere."""
+    urls = project()["project"]["urls"]
+    owner, name = urls["Source"].removeprefix("https://github.com/").split("/")
+    assert urls["Documentation"] == f"https://{owner}.github.io/{name}"
+    files = ["pyproject.toml", "conda/recipe.yaml", "CITATION.cff", "docs/conf.py", "SECURITY.md"]
+    for path in [*map(ROOT.joinpath, files), *ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")]:
+        text = path.read_text()
+        found = re.findall(r"github\.com/([\w.-]+/astralearn)", text)
+        assert set(found) <= {f"{owner}/{name}"}, path.name
+        assert set(re.findall(r"https://[\w.-]+\.github\.io/[\w-]+", text)) <= {
+            urls["Documentation"]
+        }, path.name
+
+
 @pytest.mark.long
 def test_the_wheel_works_in_an_empty_environment(tmp_path):
     clone = tmp_path / "clone"

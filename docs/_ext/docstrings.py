@@ -10,9 +10,11 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import sys
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 
 ARGUMENT = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.+)")
 # What a reader of the reference knows by another word.
@@ -93,11 +95,24 @@ def types_of(obj: Any) -> dict[str, str]:
     return found
 
 
+def said_of_constant(name: str, constant: Any) -> list[str]:
+    """What the comment `#:` above a constant says, in the module that makes it."""
+    for module in list(sys.modules):
+        if module.startswith("astralearn.") and vars(sys.modules[module]).get(name) is constant:
+            said = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name))
+            if said:
+                return said
+    return []
+
+
 def in_sections(
-    _app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]
+    _app: Sphinx, what: str, name: str, obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """Sphinx's hook."""
     if what == "module":
+        return
+    if what == "data":
+        lines[:] = said_of_constant(name.rpartition(".")[2], obj)
         return
     fields = dataclasses.is_dataclass(obj) or hasattr(obj, "_fields")
     lines[:] = with_sections(list(lines), types_of(obj), fields=fields)

@@ -7,7 +7,7 @@ payments should somebody look at first?
 """
 
 # %%
-# The payments. Frauds are larger, at night, and from a shop that few cards use.
+# The payments. Frauds tend to be larger, at night, and from a kiosk; none of this is sure.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -18,16 +18,19 @@ from astralearn.tabular import TabularASTraClassifier
 def payments(n, frauds, seed):
     rng = np.random.default_rng(seed)
     is_fraud = np.arange(n) < frauds
-    hour = np.where(is_fraud, rng.integers(0, 6, n), rng.integers(7, 24, n))
+    at_night = rng.random(n) < np.where(is_fraud, 0.7, 0.1)
+    hour = np.where(at_night, rng.integers(0, 6, n), rng.integers(6, 24, n))
     table = pd.DataFrame(
         {
-            "amount": rng.lognormal(np.where(is_fraud, 4.6, 3.2), 0.9),
+            "amount": rng.lognormal(np.where(is_fraud, 4.8, 3.2), 0.9).round(2),
             "time": pd.Timestamp("2026-01-01")
             + pd.to_timedelta(rng.integers(0, 60, n) * 24 + hour, unit="h"),
             "shop": np.where(
-                is_fraud & (rng.random(n) < 0.7), "kiosk", rng.choice(["food", "fuel", "web"], n)
+                rng.random(n) < np.where(is_fraud, 0.6, 0.05),
+                "kiosk",
+                rng.choice(["food", "fuel", "web"], n),
             ),
-            "age of card": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(900, n)),
+            "card age": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(900, n)).round(),
         }
     )
     return table, np.where(is_fraud, "fraud", "fine")
@@ -44,7 +47,9 @@ risk = model.predict_proba(new)[:, list(model.classes_).index("fraud")]
 # %%
 # The head of the queue, and why each row is there.
 queue = new.assign(risk=risk, truth=truth).sort_values("risk", ascending=False)
-queue.head(5).assign(why=[str(reason) for reason in model.explain(new.loc[queue.index[:5]])])
+pd.set_option("display.max_colwidth", None)
+head = queue.head(5)[["amount", "shop", "risk", "truth"]].round({"risk": 3})
+head.assign(why=[str(reason) for reason in model.explain(new.loc[head.index])])
 
 # %%
 # How many frauds a day's work finds.

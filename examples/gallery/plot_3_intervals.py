@@ -3,7 +3,7 @@ What to expect, with intervals
 ==============================
 
 Recall on new rows, as the model expects it from 2, 5, 20 and 80 training positives, beside what it
-turns out to be on 90 others.
+turns out to be on positives that were not among them.
 """
 
 # %%

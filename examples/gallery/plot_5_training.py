@@ -27,7 +27,7 @@ histories = {
 
 # %%
 # While positives are the harder class the e-ratio is above 1, and the slope learns faster
-# (Eq. 10): τ falls, and positives pull harder.
+# (Eq. 10): τ falls, and positives pull harder. Under cross-entropy they stay the harder class.
 shown = {"threshold": "threshold τ", "e_ratio": "e-ratio FNR/FPR", "slope_rate": "slope's rate"}
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 for axis, (name, title) in zip(axes, shown.items(), strict=True):

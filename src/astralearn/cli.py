@@ -126,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     compare("--leave-one-positive-out", action="store_true", help=says)
     says = "of all folds, drawn anew (default: 5, or as many as take minutes)"
     compare("--repetitions", type=int, help=says)
-    says = "of the networks (default: 500 for ASTraClassifier, 1,000 for the others)"
+    says = "steps of every network (default: each method's own)"
     compare("--epochs", type=int, help=says)
 
     says = "redo the paper's tables and figures beside the published numbers"

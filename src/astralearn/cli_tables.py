@@ -62,8 +62,9 @@ def add_tables(command: Callable[..., Any]) -> None:
     score("--out", metavar="FILE", required=True, help="CSV or Parquet file to write")
     score("--top", type=int, metavar="N", help="flag the N rows of the highest risk")
     score("--share", type=_share, metavar="SHARE", help="flag this share of rows, as 1%% or 0.01")
-    score("--cost-miss", type=float, metavar="A", help="what a missed positive costs, and")
-    score("--cost-alarm", type=float, metavar="B", help="a false alarm: flag by these")
+    says = "what a missed positive costs: flags where a look pays"
+    score("--cost-miss", type=float, metavar="A", help=says)
+    score("--cost-alarm", type=float, metavar="B", help="what a look at another row costs")
     score("--explain", action="store_true", help="say why, of every flagged row")
 
     suggest = command(

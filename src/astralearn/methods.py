@@ -120,6 +120,9 @@ def make(name: str, **options: Any) -> Any:
 
     name: one of METHOD_NAMES, case aside.
     options: parameters to set, such as `decision` of ASTraClassifier.
+
+    >>> make("ASTraClassifier", decision="mcc").decision
+    'mcc'
     """
     (name,) = _expanded([name])
     return _estimator(name, None).set_params(**options)
@@ -248,6 +251,7 @@ RIVALS: dict[str, Callable[..., Any]] = {
     "BalancedRF": _balanced_forest,
     "LightGBM": _lightgbm,
 }
+#: The names that `compare` and `make` take.
 METHOD_NAMES = [*PAPER_NETWORKS, DEFAULT_METHOD, *TREE_METHODS, *RIVALS, *ENTRANTS]
 # The best of RareBench's rivals in some score, that are quick enough for a first answer.
 DEFAULT_RIVALS = ("logistic", "EasyEnsemble", "BalancedRF", "ExtraTrees", "HistGB")

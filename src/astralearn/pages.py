@@ -118,6 +118,15 @@ def write_model_page(
     path: of the page.
     data: a table, or its file, of rows to flag, some of them with reasons; None for none.
     command: that makes the page, for its reader.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> table = pd.DataFrame({"amount": range(40)})
+    >>> model = TabularASTraClassifier(LogisticRegression()).fit(table, table["amount"] > 35)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_model_page(model, Path(folder) / "report.html")
+    ...     "<h1>" in (Path(folder) / "report.html").read_text()
+    True
     """
     model = load(model) if isinstance(model, str | Path) else model
     table = read_table(data) if isinstance(data, str | Path) else data
@@ -151,7 +160,8 @@ def model_page(
         verdict=["This classifier states no expectations of new rows."],
         training={"networks": [training]} if training else {},
         explained=[] if table is None else explained(model, table),
-        explained_by="Rows of the table that the model flags, the highest risk first.",
+        explained_by="Rows of the table that the model flags, the highest risk first; those that "
+        "it learned from look surer than new ones.",
         notes=notes,
         facts=facts,
         command=command,

@@ -168,7 +168,7 @@ def test_spread_has_starts_and_draws():
 def test_recommendations_name_their_problem_and_leave_rivals_out():
     records = ladder("ijcnn-971", (2, 2, 40, 40)) + folds("ijcnn-971", RIVALS[0], 50)
     (said,) = recommendations(records)
-    assert said.startswith("ijcnn-971: Use BCE-ASTra:")
+    assert said.startswith("ijcnn-971: BCE-ASTra is the least intervention")
     assert "RUSBoost" not in said
 
 

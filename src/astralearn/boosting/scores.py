@@ -21,6 +21,7 @@ class Score(NamedTuple):
     higher_is_better: bool
 
 
+#: The scores that `eval_metric` takes, by name.
 SCORES: dict[str, Score] = {
     "soft_g_mean": Score("g_mean", soft=True, higher_is_better=True),
     "g_mean": Score("g_mean", soft=False, higher_is_better=True),

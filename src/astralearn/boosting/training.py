@@ -44,7 +44,7 @@ class _BySet:
 
 
 class LightGBMObjective(_BySet):
-    """`lgb.train({"objective": LightGBMObjective(ConfusionObjective("gmn"))}, data)`.
+    """An objective for `lgb.train` and others of LightGBM.
 
     Set the data's `init_score` (0 is right for losses of the counts) and add it to predictions:
     LightGBM does neither for custom objectives. Scores are taken in float32, the precision in which

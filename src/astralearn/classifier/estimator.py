@@ -65,9 +65,10 @@ LARGEST = float(np.finfo(np.float32).max)  # What networks train in.
 class ASTraClassifier(ClassifierMixin, BaseEstimator):
     """A classifier for a handful of positives: a committee, and a cut for your aim.
 
-    Small networks under ASTra, extremely randomised trees and neighbour distances each judge rows
-    that they did not train on. Their scores become one order of the rows. What they say of left-out
-    positives becomes a cut for your `decision`, and `expectations_` of what it finds.
+    Small networks under ASTra, extremely randomised trees, neighbour distances and a linear score
+    each judge rows that they did not train on. Their scores become one order of the rows. What they
+    say of left-out positives becomes a cut for your `decision`, and `expectations_` of what it
+    finds.
 
     The rarer class is the positive one, whatever the labels are; of two equally frequent classes
     it is the one that sorts last. Weights are repetitions, and do not change which is rarer.

@@ -257,6 +257,7 @@ def _balanced_accuracy_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
     return 0.5 * xp.exp(means.negatives.log_right), 0.5 * xp.exp(means.positives.log_right)
 
 
+#: Every loss by its name: a function of the means of two classes. A loss of your own joins it.
 LOSSES: dict[str, Loss] = {
     "bce": MeanLoss(0.0, _mean_value, _mean_falls),
     "gmn": _geometric(1.0),

@@ -22,6 +22,7 @@ SOURCE = "https://raw.githubusercontent.com/smallcube/HD-Ensemble/{commit}/datas
 MOST_COMMIT = "4e3b23ef5578264bcc979d564af2729c52623963"
 SHUTTLE_COMMIT = "80213d8bf4a7f3806aa6623ac050915e94a6ad3e"
 TARGET = "class"
+#: The problem that needs no file: five handwritten eights among other digits.
 DEFAULT_PROBLEM = "digits"
 
 
@@ -123,6 +124,7 @@ _ENTRIES = [
     ),
 ]
 # fmt: on
+#: Every known problem by its name: the paper's, six of the same study, and digits.
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 

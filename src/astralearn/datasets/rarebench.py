@@ -84,6 +84,9 @@ def load_problem(name: str) -> Problem:
 
     MissingFileError for a name nobody knows, UnavailableError where its archive cannot be had,
     UnreadableError where it is not what the entry says.
+
+    >>> load_problem("digits-3").positives
+    183
     """
     if name not in PROBLEMS:
         raise MissingFileError(f"no such problem: {name!r}; there are {', '.join(PROBLEMS)}")
@@ -140,6 +143,9 @@ def _entries() -> list[RareEntry]:
     return [*real, *map(_synthetic, TASKS.values())]
 
 
+#: Every problem of the collection by its name, with source, licence, checksum and shape.
 PROBLEMS: dict[str, RareEntry] = {entry.name: entry for entry in _entries()}
+#: Names of the problems that may be tuned on.
 OPEN = [name for name, entry in PROBLEMS.items() if not entry.is_sealed]
+#: Names of the problems that are kept for reports.
 SEALED = [name for name, entry in PROBLEMS.items() if entry.is_sealed]

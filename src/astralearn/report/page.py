@@ -35,6 +35,12 @@ TEMPLATE = "report.html"
 # Cuts that the table has which stands in for the slider, where there is no JavaScript.
 LISTED_CUTS = 12
 MOST_LISTED, MOST_DRAWN = 15, 400
+# What a score is, for readers who have not met it; recall and precision are said where they stand.
+MEANINGS = {
+    "G-Mean": "G-Mean is √(positives found × others left alone), as shares: 1 is perfect. ",
+    "MCC": "MCC is the correlation of flags and truth: 1 is perfect, 0 is chance. ",
+    "F1": "F1 is the harmonic mean of recall and precision: 1 is perfect. ",
+}
 # Monitored while training, by the name of the series: what a reader calls it, whether logarithmic.
 MONITORED = {
     "threshold": ("threshold τ", False),
@@ -228,6 +234,7 @@ class ReportPage:
             cuts=self.explorer.shown() if self.explorer else [],
             data=_as_data(self.explorer.shown() if self.explorer else []),
             dots=self._dots(),
+            meaning=MEANINGS.get(self.answer.aim, "") if self.answer else "",
             strip=self._strip(),
             worst=self._worst(),
             precision_recall=self._precision_recall(),

@@ -10,7 +10,7 @@ from astralearn.study.record import Record
 from astralearn.study.scores import PAPER_SCORES
 from astralearn.study.significance import Challenger, challengers
 
-# The order goes from no intervention to both, then to the default around them.
+#: The paper's methods from no intervention to both, then the default around them.
 LADDER = (*PAPER_METHODS, "ASTraClassifier")
 
 RecordsByMethod = Mapping[str, Sequence[Record]]
@@ -100,11 +100,11 @@ def _advice(chosen: str, rungs: Mapping[str, object], is_unbeaten: bool) -> str:
         return f"{chosen} is the only rung of the ladder that was run."
     if not is_unbeaten:
         return (
-            f"Use {chosen}: every rung is beaten on G-Mean or MCC by another, "
-            "and this one has the best G-Mean."
+            "Every rung of the ladder is beaten on G-Mean or MCC by another; "
+            f"{chosen} has the best G-Mean."
         )
     return (
-        f"Use {chosen}: the least intervention on the ladder {' → '.join(rungs)} "
+        f"{chosen} is the least intervention on the ladder {' → '.join(rungs)} "
         "that no other rung beats."
     )
 
