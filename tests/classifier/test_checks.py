@@ -1,5 +1,8 @@
+from datetime import date
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from astralearn import ASTraClassifier
@@ -156,3 +159,34 @@ def test_two_classes_without_a_cost_are_refused():
         ValueError, match=r"above 0 for one class at least; found \{'no': 0, 'yes': 0\}"
     ):
         positive_share({"no": 0, "yes": 0}, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("x", ValueError),
+        ([1, 2], ValueError),
+        ({"a": 1}, TypeError),
+        (10**400, ValueError),
+        (date(2024, 1, 1), TypeError),
+    ],
+    ids=str,
+)
+def test_features_that_are_no_numbers_are_named_with_who_takes_them(value, kind):
+    X, y = rare()
+    wrong = X.astype(object)
+    wrong[3, 1] = value
+    model = quick()
+    said = "X must hold numbers only; .*TabularASTraClassifier takes words, dates and gaps"
+    with pytest.raises(kind, match=said):
+        model.fit(wrong, y)
+    model.fit(X, y)
+    with pytest.raises(kind, match=said):
+        model.predict(wrong)
+
+
+def test_what_scikit_learn_says_of_arrays_stays():
+    X, y = rare()
+    for wrong, said in ((X * 1j, "Complex data"), (csr_array(X), "toarray"), (X[0], "2D array")):
+        with pytest.raises((TypeError, ValueError), match=said):
+            quick().fit(wrong, y)

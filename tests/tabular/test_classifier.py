@@ -81,8 +81,8 @@ def test_a_fit_that_fails_leaves_the_last_one_whole(rows):
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(frame[["amount"]], y, -np.ones(ROWS))
     np.testing.assert_array_equal(model.decision_function(frame), before)
+    unfitted = TabularASTraClassifier(QUICK)
     with pytest.raises(ValueError, match="two classes"):
-        unfitted = TabularASTraClassifier(QUICK)
         unfitted.fit(frame, np.zeros(ROWS))
     assert not hasattr(unfitted, "encoder_")
 

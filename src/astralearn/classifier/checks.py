@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,37 @@ class LabelSums(NamedTuple):
     def of_label(self, label: Any) -> float:
         """What the label's rows weigh."""
         return float(self.weight[self.labels == label].sum())
+
+
+@contextmanager
+def explained_features(X: Any) -> Iterator[None]:
+    """Names X, and who takes it, where the block fails because it is not numbers."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        why = _not_numbers(X)
+        if why is None:
+            raise
+        kind = TypeError if isinstance(why, TypeError) else ValueError
+        raise kind(
+            f"X must hold numbers only; {str(why).rstrip('.'):.200}. "
+            "astralearn.tabular.TabularASTraClassifier takes words, dates and gaps"
+        ) from error
+
+
+def _not_numbers(X: Any) -> Exception | None:
+    """What NumPy says of X where it cannot be made numbers."""
+    if hasattr(
+        X, "toarray"
+    ):  # A sparse matrix of numbers is no array, and has an error of its own.
+        return None
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind != "c":  # which would lose its imaginary part without a word
+            array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as why:
+        return why
+    return None
 
 
 def check_labels(y: np.ndarray) -> None:

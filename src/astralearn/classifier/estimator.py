@@ -512,7 +512,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _logits(self, X: Any) -> np.ndarray:
         """The rows' scores as logits up to a constant, (rows,): higher for the minority."""
         check_is_fitted(self)
-        return self._logits_of(validate_data(self, X, dtype=(np.float64, np.float32), reset=False))
+        with checks.explained_features(X):
+            rows = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return self._logits_of(rows)
 
     def _logits_of(self, X: np.ndarray) -> np.ndarray:
         if self.committee_ is None:
@@ -610,7 +612,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
         positive: the class, where it is settled.
         """
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
+        with checks.explained_features(X):
+            X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         checks.check_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         for label in self._ignored_labels(np.unique(y)):

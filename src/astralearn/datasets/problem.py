@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
-from astralearn.tabular.columns import LARGEST
+from astralearn.tabular.columns import LARGEST, with_text_names
 from astralearn.tabular.readings import reading_of, said_of_reading, typed
 from astralearn.tabular.suspects import ROWS_TO_TELL, check_spelling
 
@@ -202,7 +202,7 @@ class Labelled(NamedTuple):
 
 def labelled(frame: pd.DataFrame, target: str, *, positive: object = None) -> Labelled:
     """The rows with a label, and which label is positive, as in `problem_from_frame`."""
-    frame, target = frame.rename(columns=str), str(target)
+    frame, target = with_text_names(frame), str(target)
     if not frame.columns.is_unique:
         second = frame.columns[frame.columns.duplicated()][0]
         raise UnreadableError(f"there is a second column {second!r}: rename one of the two")

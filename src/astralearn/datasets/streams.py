@@ -19,6 +19,7 @@ import pandas as pd
 from astralearn.datasets.errors import MissingFileError, UnreadableError, UnwritableError
 from astralearn.datasets.tables import read_table
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
+from astralearn.tabular.columns import with_text_names
 
 PARQUET = ".parquet"
 Result = TypeVar("Result")
@@ -139,7 +140,7 @@ class _WholeStream:
     form: TextForm | None = None
 
     def __init__(self, frame: pd.DataFrame, rows: int) -> None:
-        self.frame, self.rows = frame.rename(columns=str), rows
+        self.frame, self.rows = with_text_names(frame), rows
 
     def columns(self) -> list[str]:
         return list(self.frame.columns)
