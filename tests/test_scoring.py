@@ -3,10 +3,12 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from astralearn import load, scoring
+from astralearn import ASTraClassifier, load, scoring
 from astralearn.datasets.errors import UnwritableError
 from astralearn.fit_score import fit_table
+from astralearn.model_file import ModelFileError
 from astralearn.scoring import score_table
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
@@ -136,3 +138,29 @@ def test_amounts_are_scored_as_they_were_learned_in_every_block(tmp_path, monkey
     out = pd.read_csv(tmp_path / "out.csv")
     assert out["flag"].tolist()[:3] == [1, 1, 0]
     assert out["reasons"][0].startswith("amount 5,000, typically 2")
+
+
+def test_what_is_no_model_of_a_table_is_named(folder, tmp_path):
+    networks = ASTraClassifier(epochs=2, n_estimators=1, committee=False)
+    networks.fit(np.eye(20, 2), np.arange(20) < 4).save(tmp_path / "networks.astra")
+    new, out = folder / "new.csv", tmp_path / "out.csv"
+    with pytest.raises(ModelFileError, match="holds ASTraClassifier, which knows no columns"):
+        score_table(tmp_path / "networks.astra", new, out)
+    with pytest.raises(TypeError, match="model must be a TabularASTraClassifier or its file; foun"):
+        score_table(networks, new, out)
+    with pytest.raises(NotFittedError):
+        score_table(TabularASTraClassifier(QUICK), new, out)
+    with pytest.raises(TypeError, match=r"data must be a file; found DataFrame: .*takes frames"):
+        score_table(folder / "cards.astra", pd.read_csv(new), out)
+    assert os.listdir(tmp_path) == ["networks.astra"]
+
+
+def test_reasons_are_no_formula_whatever_a_column_is_called(tmp_path):
+    amount = np.where(np.arange(200) < 8, 9.0, 0.0) + np.linspace(0, 1, 200)
+    frame = pd.DataFrame({"=1+1": amount, "fraud": np.where(np.arange(200) < 8, "yes", "no")})
+    model = fit_table(frame, "fraud", model=TabularASTraClassifier(QUICK)).model
+    frame[["=1+1"]].to_csv(tmp_path / "new.csv", index=False)
+    score_table(model, tmp_path / "new.csv", tmp_path / "out.csv", explain=True)
+    reasons = pd.read_csv(tmp_path / "out.csv")["reasons"].dropna()
+    assert len(reasons)
+    assert reasons.str.startswith("'=1+1 ").all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,8 @@ from astralearn.datasets.streams import check_place, writing
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 from astralearn.large_table import fit_large, is_large
 from astralearn.model_card import card
-from astralearn.model_file import load
 from astralearn.report.whole_file import write_whole
-from astralearn.scoring import ScoredTable, score_table
+from astralearn.scoring import ScoredTable, score_table, table_model
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import suggested_rows
 from astralearn.tabular.columns import as_frame
@@ -105,6 +105,11 @@ def fit_table(
     if out is not None:
         check_place(out)
     model = TabularASTraClassifier(random_state=0) if model is None else model
+    if not isinstance(model, TabularASTraClassifier):
+        kind = type(model).__name__
+        raise TypeError(
+            f"model must be a TabularASTraClassifier; found {kind}: pass it as its `classifier`"
+        )
     name = Path(data).name if isinstance(data, str | Path) else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -176,9 +181,11 @@ def suggest(
     >>> found.rows[["amount", "risk"]].shape
     (5, 2)
     """
+    if not isinstance(n, Integral):
+        raise TypeError(f"n must be a whole number; found {n!r}")
     if n < 1:
         raise ValueError(f"n must be at least 1; found {n}")
-    model = load(model) if isinstance(model, str | Path) else model
+    model = table_model(model)
     if isinstance(pool, str | Path):
         frame = read_table(pool, separator=separator, encoding=encoding)
     else:
@@ -205,4 +212,4 @@ def show(model: TabularASTraClassifier | str | Path) -> str:
     >>> print(show(fit_table(table, "fraud").model).splitlines()[0])
     # A model of `fraud`
     """
-    return card(load(model) if isinstance(model, str | Path) else model)
+    return card(table_model(model))

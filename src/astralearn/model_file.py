@@ -12,6 +12,7 @@ stranger can mislead but not act.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib
 import io
@@ -91,7 +92,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Yield a file to write, which takes the place of `path` when it is whole."""
     path = Path(path)
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    try:
+        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:  # which names the file beside
+        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         # mkstemp's files are the owner's alone; a model is as readable as any new file.
         umask = os.umask(0)
@@ -126,6 +132,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict_risk(X) == model.predict_risk(X)).all())
     True
     """
+    if not isinstance(path, (str, os.PathLike)) and not hasattr(path, "read"):
+        raise TypeError(f"path must be that of a file; found {type(path).__name__}")
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive, path)

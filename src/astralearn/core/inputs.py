@@ -21,7 +21,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
-    """(xp, first, second, …): the named values as floating arrays; weights may be None.
+    """(xp, first, second, …): the values as floating arrays; weights may be None.
 
     They must broadcast against each other. Numbers take the dtype of the arrays beside them, so
     float32 stays float32 beside 7.396 and beside np.float64(7.396). Half precision becomes float32:

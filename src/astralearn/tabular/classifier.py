@@ -227,6 +227,9 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def score_and_risk(self, encoded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`minority_score` and `predict_risk` of encoded rows, for the price of one."""
+        if not hasattr(self.classifier_, "score_and_risk"):
+            kind = type(self.classifier_).__name__
+            raise TypeError(f"scores need risks, which {kind} does not give: use ASTraClassifier")
         score, risk = self.classifier_.score_and_risk(encoded)
         return np.asarray(score), np.asarray(risk)
 
@@ -263,6 +266,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         """Write the fitted classifier to one file without code, for `astralearn.load`."""
         from astralearn.model_file import save
 
+        check_is_fitted(self)
         save(self, path)
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
