@@ -86,7 +86,7 @@ def test_what_is_no_table_or_no_model_of_one_is_named(folder):
     frame = table(0, 12)
     with pytest.raises(TypeError, match="found ASTraClassifier: pass it as its `classifier`"):
         fit_table(frame, "fraud", model=QUICK)
-    with pytest.raises(TypeError, match="X must be a data frame or an array .*; found dict"):
+    with pytest.raises(TypeError, match=r"X must be a data frame or an array .*; found dict"):
         fit_table({"a": [1]}, "fraud")
     with pytest.raises(TypeError, match="model must be a TabularASTraClassifier or its file"):
         show(QUICK)

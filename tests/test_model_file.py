@@ -196,7 +196,7 @@ def test_trees_of_a_stranger_that_know_more_features_than_a_row_has(model, rows,
 
     def wider(tree):
         committee = dict(tree["model"]["state"]["dict"])["committee_"]
-        forest = dict(committee["state"]["dict"])["forest"]
+        forest = dict(dict(committee["state"]["dict"])["members"]["dict"])["trees"]
         for one in dict(forest["state"]["dict"])["trees"]:
             for pair in one["tree"]["dict"]:
                 if pair[0] == "n_features":
