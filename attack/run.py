@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import gzip
 import itertools
 import signal
 import sys
@@ -147,8 +148,9 @@ def model_files(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
 
 
 def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
-    """Damaged CSV, ARFF and Parquet files: read, or refused by name."""
+    """Damaged CSV, ARFF and Parquet files: read whole and in blocks, or refused by name."""
     from astralearn.datasets.errors import DataError
+    from astralearn.datasets.streams import row_stream
     from astralearn.datasets.tables import read_table
 
     frame = pd.DataFrame({"a": np.arange(40) / 3, "b, c": ["x", 'y"z'] * 20, "class": [0, 1] * 20})
@@ -159,6 +161,7 @@ def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     frame.to_parquet(folder / "whole.parquet")
     contents = {
         "csv": text.encode(),
+        "csv.gz": gzip.compress(text.encode()),
         "arff": f"@relation r\n@attribute a numeric\n@attribute c {{yes,no}}\n@data\n{rows}\n".encode(),
         "parquet": (folder / "whole.parquet").read_bytes(),
     }
@@ -168,12 +171,21 @@ def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
         path.write_bytes(content)
         wrong = ""
         start = time.process_time()
+        read, streamed = False, False
         try:
-            read_table(path)
-        except DataError:
-            pass
+            with contextlib.suppress(DataError):
+                read_table(path)
+                read = True
+            with contextlib.suppress(DataError):
+                stream = row_stream(path, rows=16)
+                names = stream.columns()
+                pairs = zip(stream.frames(names, []), stream.originals(), strict=True)
+                streamed = all(len(block) == len(original) for block, original in pairs)
         except Exception as error:
             wrong = repr(error)[:200]
+        # A Parquet file holds what pandas made it of, which blocks do without.
+        if streamed > read and ending != "parquet":
+            wrong = wrong or "what cannot be read whole was read in blocks"
         if time.process_time() - start > 10:
             wrong = "took more than 10 s"
         yield Trial(f"{ending}: {what}", wrong)

@@ -90,7 +90,15 @@ def test_what_is_no_table_or_no_model_of_one_is_named(folder):
         fit_table({"a": [1]}, "fraud")
     with pytest.raises(TypeError, match="model must be a TabularASTraClassifier or its file"):
         show(QUICK)
-    features = frame.drop(columns="fraud")
+    features = frame.drop(columns=["fraud", "id"])
     lines = TabularASTraClassifier(LogisticRegression(max_iter=9000)).fit(features, frame["fraud"])
     with pytest.raises(TypeError, match="which LogisticRegression does not give"):
         suggest(lines, features)
+
+
+def test_a_pool_without_a_row_to_look_at_is_said(folder):
+    new = pd.read_parquet(folder / "new.parquet")
+    with pytest.raises(ValueError, match="pool has no rows"):
+        suggest(folder / "cards.astra", new.iloc[:0])
+    with pytest.raises(ValueError, match="no row that can be read: column 'amount' was learned as"):
+        suggest(folder / "cards.astra", new.assign(amount="oops"))

@@ -192,9 +192,18 @@ def suggest(
         frame = pool if isinstance(pool, pd.DataFrame) else as_frame(pool)
     group = [] if model.encoder_.group is None else [model.encoder_.group]
     learned = frame[[name for name in (*model.encoder_.kinds_, *group) if name in frame.columns]]
+    if not len(frame):
+        raise ValueError("pool has no rows")
     encoded = model.encoder_.encode(learned)
     is_bad = np.any([np.zeros(len(frame), dtype=bool), *encoded.bad.values()], axis=0)
     good = np.flatnonzero(~is_bad)
+    if not len(good):
+        name = next(iter(encoded.bad))
+        kind, value = model.encoder_.kinds_[name], frame[name].iloc[0]
+        raise ValueError(
+            f"pool has no row that can be read: column {name!r} was learned as {kind}s, and the "
+            f"first row has {value!r:.80}"
+        )
     score, risk = model.score_and_risk(encoded.numbers[good])
     chosen = suggested_rows(score, n)
     reasons = model.explain(learned, rows=good[chosen])

@@ -197,7 +197,7 @@ def _all_risks(
         if start == 0:
             _check_kinds(model, block)
         for row, column, value in block.bad[: max(0, MOST_BAD_NAMED - scored.bad)]:
-            scored.notes.append(f"row {start + row} is not scored: {column!r} is {value!r}")
+            scored.notes.append(f"row {start + row} is not scored: {column!r} is {value!r:.80}")
         scored.bad += int(np.isnan(block.risk).sum())
         risks.append(block.risk)
         cuts.append(block.is_cut)
@@ -234,7 +234,7 @@ def _check_kinds(model: TabularASTraClassifier, first: _Block) -> None:
         value = next(value for _, column, value in first.bad if column == name)
         raise ValueError(
             f"column {name!r} was learned as {model.encoder_.kinds_[name]}s, and has none here: "
-            f"the first value is {value!r}"
+            f"the first value is {value!r:.80}"
         )
 
 

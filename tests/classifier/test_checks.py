@@ -1,6 +1,7 @@
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.utils.class_weight import compute_class_weight
@@ -190,3 +191,38 @@ def test_what_scikit_learn_says_of_arrays_stays():
     for wrong, said in ((X * 1j, "Complex data"), (csr_array(X), "toarray"), (X[0], "2D array")):
         with pytest.raises((TypeError, ValueError), match=said):
             quick().fit(wrong, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "kind", "said"),
+    [
+        (lambda n: np.nan, ValueError, "sample_weight must be finite; found nan"),
+        (lambda n: "balanced", ValueError, "sample_weight must hold a number for each row; .*'bal"),
+        (lambda n: {0: 1, 1: 2}, TypeError, "sample_weight must hold a number for each row; "),
+        (lambda n: [10**400] * n, ValueError, "sample_weight must hold a number for each row; "),
+        (lambda n: np.full(n, np.datetime64("2024-01-01")), TypeError, "sample_weight must hold n"),
+        (np.ma.ones, TypeError, "sample_weight must have no mask"),
+    ],
+    ids=["nan", "text", "dict", "long", "dates", "mask"],
+)
+def test_weights_that_are_none_are_named(weight, kind, said):
+    X, y = rare()
+    with pytest.raises(kind, match=said):
+        quick().fit(X, y, weight(len(y)))
+
+
+@pytest.mark.parametrize("frame", [np.asarray, pd.DataFrame], ids=["array", "frame"])
+@pytest.mark.parametrize("unit", ["M8[ns]", "m8[s]"])
+def test_dates_are_no_features_of_an_array(frame, unit):
+    X, y = rare()
+    dates = frame(X.astype(np.int64).astype(unit))
+    with pytest.raises(TypeError, match="X must hold numbers only; found"):
+        quick().fit(dates, y)
+    with pytest.raises(TypeError, match="X must hold numbers only; found"):
+        quick().fit(X, y).predict(dates)
+
+
+def test_masks_are_refused_as_in_the_core():
+    X, y = rare()
+    with pytest.raises(TypeError, match="X must have no mask"):
+        quick().fit(np.ma.masked_array(X, mask=X > 1), y)

@@ -19,7 +19,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -615,7 +614,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         with checks.explained_features(X):
             X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         checks.check_labels(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checks.checked_weight(sample_weight, X)
         for label in self._ignored_labels(np.unique(y)):
             weight = np.where(y == label, 0.0, weight)
         self._check_sums(checks.LabelSums.of(y, weight), Extent.of(X), positive)
@@ -689,7 +688,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"validation labels must be among {self.classes_.tolist()}; found "
                 f"{sorted(unknown, key=repr)}"
             )
-        weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checks.checked_weight(weight, X)
         checks.check_sums(checks.LabelSums.of(y, weight), "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
 

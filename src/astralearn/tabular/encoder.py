@@ -158,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             row = int(np.flatnonzero(is_bad)[0])
             value = self.framed(X)[name].iloc[row]
             raise ValueError(
-                f"column {name!r} was learned as {self.kinds_[name]}s; row {row} has {value!r}"
+                f"column {name!r} was learned as {self.kinds_[name]}s; row {row} has {value!r:.80}"
             )
         return encoded.numbers
 
