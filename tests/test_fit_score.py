@@ -102,3 +102,12 @@ def test_a_pool_without_a_row_to_look_at_is_said(folder):
         suggest(folder / "cards.astra", new.iloc[:0])
     with pytest.raises(ValueError, match="no row that can be read: column 'amount' was learned as"):
         suggest(folder / "cards.astra", new.assign(amount="oops"))
+
+
+def test_names_of_a_pool_may_be_numbers(folder):
+    frame = table(0, 12).drop(columns=["id", "shop"]).rename(columns={"amount": 7})
+    fitted = fit_table(frame, "fraud", model=TabularASTraClassifier(QUICK))
+    pool = frame.drop(columns="fraud").set_axis(range(1000, 1000 + len(frame)))
+    found = suggest(fitted.model, pool, 5)
+    assert found.rows.index.min() >= 1000
+    assert "7" in found.rows

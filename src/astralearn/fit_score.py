@@ -21,7 +21,7 @@ from astralearn.report.whole_file import write_whole
 from astralearn.scoring import ScoredTable, score_table, table_model
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import suggested_rows
-from astralearn.tabular.columns import as_frame
+from astralearn.tabular.columns import as_frame, with_text_names
 from astralearn.tabular.described import described
 
 __all__ = [
@@ -105,11 +105,7 @@ def fit_table(
     if out is not None:
         check_place(out)
     model = TabularASTraClassifier(random_state=0) if model is None else model
-    if not isinstance(model, TabularASTraClassifier):
-        kind = type(model).__name__
-        raise TypeError(
-            f"model must be a TabularASTraClassifier; found {kind}: pass it as its `classifier`"
-        )
+    _check_model(model)
     name = Path(data).name if isinstance(data, str | Path) else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -129,6 +125,21 @@ def fit_table(
             model.save(out)
             write_whole(Path(f"{out}.md"), written)
     return FittedTable(model, notes, written)
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, TabularASTraClassifier):
+        kind = type(model).__name__
+        raise TypeError(
+            f"model must be a TabularASTraClassifier; found {kind}: pass it as its `classifier`"
+        )
+
+
+def _check_count(n: Any) -> None:
+    if not isinstance(n, Integral):
+        raise TypeError(f"n must be a whole number; found {n!r}")
+    if n < 1:
+        raise ValueError(f"n must be at least 1; found {n}")
 
 
 def _fit_in_memory(
@@ -181,15 +192,13 @@ def suggest(
     >>> found.rows[["amount", "risk"]].shape
     (5, 2)
     """
-    if not isinstance(n, Integral):
-        raise TypeError(f"n must be a whole number; found {n!r}")
-    if n < 1:
-        raise ValueError(f"n must be at least 1; found {n}")
+    _check_count(n)
     model = table_model(model)
     if isinstance(pool, str | Path):
         frame = read_table(pool, separator=separator, encoding=encoding)
     else:
-        frame = pool if isinstance(pool, pd.DataFrame) else as_frame(pool)
+        # A frame keeps its index, by which its owner finds the rows.
+        frame = with_text_names(pool) if isinstance(pool, pd.DataFrame) else as_frame(pool)
     group = [] if model.encoder_.group is None else [model.encoder_.group]
     learned = frame[[name for name in (*model.encoder_.kinds_, *group) if name in frame.columns]]
     if not len(frame):

@@ -132,8 +132,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict_risk(X) == model.predict_risk(X)).all())
     True
     """
-    if not isinstance(path, (str, os.PathLike)) and not hasattr(path, "read"):
-        raise TypeError(f"path must be that of a file; found {type(path).__name__}")
+    _check_path(path)
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive, path)
@@ -149,6 +148,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is no model file, or only a part of one") from error
     except Exception as error:  # What the readers of a damaged zip, JSON or array raise is open.
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _check_path(path: Any) -> None:
+    if not isinstance(path, (str, os.PathLike)) and not hasattr(path, "read"):
+        raise TypeError(f"path must be that of a file; found {type(path).__name__}")
 
 
 def _dated(member: str) -> zipfile.ZipInfo:

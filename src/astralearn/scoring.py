@@ -95,9 +95,7 @@ def score_table(
     """
     rule = rule or FlagRule()
     rule.check()
-    if not isinstance(data, str | Path):
-        kind = type(data).__name__
-        raise TypeError(f"data must be a file; found {kind}: model.predict_risk takes frames")
+    _check_file(data)
     check_place(out)
     model = table_model(model)
     encoder = model.encoder_
@@ -141,6 +139,12 @@ def score_table(
         for n_written in in_threads(write, stream.originals(), threads=1):
             told(n_written)
     return scored
+
+
+def _check_file(data: Any) -> None:
+    if not isinstance(data, str | Path):
+        kind = type(data).__name__
+        raise TypeError(f"data must be a file; found {kind}: model.predict_risk takes frames")
 
 
 def table_model(model: Any) -> TabularASTraClassifier:

@@ -95,7 +95,7 @@ def check_kind(values: Any, name: str) -> None:
         raise TypeError(
             f"{name} must have no mask; found a MaskedArray: leave masked rows out, or fill them"
         )
-    dtypes = getattr(values, "dtypes", getattr(values, "dtype", None))
+    dtypes: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
     for dtype in dtypes.tolist() if hasattr(dtypes, "tolist") else [dtypes]:
         if getattr(dtype, "kind", "") in ("m", "M"):
             raise TypeError(

@@ -114,7 +114,7 @@ def cut_scores(
     return Cut(_score_of(cut, evidence), expectations(worlds, cut, positives=float(k)))
 
 
-def _checked_prior(prior: float | None, positives: int, rows: int) -> float:
+def _checked_prior(prior: Any, positives: int, rows: int) -> float:
     if prior is None and not positives:
         raise ValueError(
             "prior must be given where no row is positive: the positives' share where the model "
