@@ -121,7 +121,7 @@ def _checked_prior(prior: Any, positives: int, rows: int) -> float:
             "is used"
         )
     prior = positives / rows if prior is None else prior
-    if not isinstance(prior, Real) or not 0 < prior < 1:
+    if not isinstance(prior, Real) or not 0 < float(prior) < 1:
         raise ValueError(f"prior must be in (0, 1); found {prior!r}")
     return float(prior)
 

@@ -164,9 +164,19 @@ def problem_from_frame(
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
         columns=tuple(features.columns),
-        groups=None if group is None else pd.factorize(frame[group], use_na_sentinel=False)[0],
+        groups=None if group is None else _groups(frame[group]),
         times=None if time is None else _times(frame[time]),
     )
+
+
+def _groups(column: pd.Series) -> RowNumbers:
+    """A number for each value; UnreadableError for values that cannot be counted, as lists."""
+    try:
+        return pd.factorize(column, use_na_sentinel=False)[0]
+    except (TypeError, NotImplementedError) as error:
+        raise UnreadableError(
+            f"{column.name!r} (`group`) must be numbers, words or dates: {error!s:.120}"
+        ) from None
 
 
 def _times(column: pd.Series) -> NDArray[np.float64]:
