@@ -6,10 +6,11 @@
 
 Each area has a share of the time: Ctrl-C in the first three seconds of a fit, `kill -9` of fits,
 scoring, studies and commits in flight, disks that are full or read-only and pipes that close, a
-hostile server, damaged model files, studies and tables, tables that hypothesis makes up, and memory
-over fits of new shapes. Prints one table and puts it into benchmarks/results/attack.csv and
-docs/reliability.md, an area at a time. Moments are drawn by the processor's time of what is attacked,
-so that a busy machine is attacked in the same places. What is tried is drawn anew with each --seed.
+hostile server, damaged model files, studies and tables, models of strangers, tables that hypothesis
+makes up, and memory over fits of new shapes. Prints one table and puts it into
+benchmarks/results/attack.csv and docs/reliability.md, an area at a time. Moments are drawn by the
+processor's time of what is attacked, so that a busy machine is attacked in the same places. What is
+tried is drawn anew with each --seed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import psutil
 from faults import faults
 from made_up import made_up_tables
 from stores import commit_kills, damaged_studies
+from strangers import strangers
 from studies import command_kills
 from trial import Forks, Trial, damaged, works
 
@@ -225,6 +227,7 @@ AREAS = {
     "faults of the disk": Area(faults, 3, 20),
     "hostile servers": Area(servers, 1, 80),
     "model files": Area(model_files, 0.5, 500),
+    "strangers' models": Area(strangers, 1, 200),
     "studies": Area(damaged_studies, 0.5, 500),
     "tables": Area(tables, 0.5, 500),
     "made-up tables": Area(made_up_tables, 1.5, 20),
