@@ -91,7 +91,7 @@ def add_tables(command: Callable[..., Any]) -> None:
 
 
 def like(example: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The reader of an option's text, which says how to write it where it cannot be read."""
+    """An option's reader, which says how to write it where it cannot be read."""
 
     def asked(text: str) -> Any:
         try:

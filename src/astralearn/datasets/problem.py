@@ -170,7 +170,7 @@ def problem_from_frame(
 
 
 def _groups(column: pd.Series) -> RowNumbers:
-    """A number for each value; UnreadableError for values that cannot be counted, as lists."""
+    """A number for each value; UnreadableError for lists and the like."""
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
     except (TypeError, NotImplementedError) as error:

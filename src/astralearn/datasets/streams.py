@@ -95,7 +95,7 @@ class _TextStream:
         yield from self._blocks(dtype=str, keep_default_na=False)
 
     def _beyond(self) -> list[str]:
-        """A column for what stands behind the header's names: a separator at the end of rows.
+        """A column for what stands beyond the header: a separator at rows' ends.
 
         pandas would cut the first row there, and with it all others; what is longer than the row
         before it, it refuses.

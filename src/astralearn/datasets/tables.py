@@ -133,7 +133,7 @@ def header_names(path: Path, read: Callable[..., pd.DataFrame]) -> list[str]:
 
 
 def check_unique(path: Path, names: list[str]) -> None:
-    """Refuse a file in which a name stands twice; empty ones are told apart by their place."""
+    """Refuse a file in which a name stands twice; empty names may."""
     repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
         raise UnreadableError(f"{path} has a second column {repeated[0]!r}: rename one of the two")
