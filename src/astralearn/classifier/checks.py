@@ -76,9 +76,7 @@ def explained_features(X: Any) -> Iterator[None]:
 
 def _not_numbers(X: Any) -> Exception | None:
     """What NumPy says of X where it cannot be made numbers."""
-    if hasattr(
-        X, "toarray"
-    ):  # A sparse matrix of numbers is no array, and has an error of its own.
+    if hasattr(X, "toarray"):  # A sparse matrix is no array, and has an error of its own.
         return None
     try:
         array = np.asarray(X)
