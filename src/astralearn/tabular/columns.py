@@ -36,7 +36,7 @@ def as_frame(X: Any) -> pd.DataFrame:
         frame = with_text_names(X).reset_index(drop=True)
     elif hasattr(X, "columns") and hasattr(X, "get_column"):
         frame = pd.DataFrame({name: X.get_column(name).to_numpy() for name in X.columns})
-    elif X is None or isinstance(X, (dict, str)):
+    elif X is None or (isinstance(X, (dict, str)) and not hasattr(X, "toarray")):
         kind = type(X).__name__
         raise TypeError(f"X must be a data frame or an array (rows, columns); found {kind}")
     else:
