@@ -111,15 +111,15 @@ def _readers(folder: Path) -> dict[str, Callable[[], None]]:
 
 def made_up_tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     """Read and encoded, or refused by name."""
-    readers = _readers(folder)
     checks = list(HealthCheck)
     usual = settings(
         max_examples=AT_ONCE, deadline=None, database=None, suppress_health_check=checks
     )
-    for what in itertools.cycle(readers):
+    for what in itertools.cycle(_readers(folder)):
         wrong = ""
         try:
-            seed(int(rng.integers(1 << 31)))(usual(readers[what]))()
+            # Made anew, as settings can be given to a test once.
+            seed(int(rng.integers(1 << 31)))(usual(_readers(folder)[what]))()
         except Exception as error:
             notes = " ".join(getattr(error, "__notes__", []))
             wrong = f"{error!r} {notes}"[:400]

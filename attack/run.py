@@ -6,10 +6,11 @@
 
 Each area has a share of the time: Ctrl-C in the first three seconds of a fit, `kill -9` of fits,
 scoring, studies and commits in flight, disks that are full or read-only and pipes that close, a
-hostile server, damaged model files, studies and tables, tables that hypothesis makes up, and memory
-over fits of new shapes. Prints one table and puts it into benchmarks/results/attack.csv and
-docs/reliability.md, an area at a time. Moments are drawn by the processor's time of what is attacked,
-so that a busy machine is attacked in the same places. What is tried is drawn anew with each --seed.
+hostile server, damaged model files, studies and tables, models of strangers, tables that hypothesis
+makes up, and memory over fits of new shapes. Prints one table and puts it into
+benchmarks/results/attack.csv and docs/reliability.md, an area at a time. Moments are drawn by the
+processor's time of what is attacked, so that a busy machine is attacked in the same places. What is
+tried is drawn anew with each --seed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import gzip
 import itertools
 import signal
 import sys
@@ -33,6 +35,7 @@ import psutil
 from faults import faults
 from made_up import made_up_tables
 from stores import commit_kills, damaged_studies
+from strangers import strangers
 from studies import command_kills
 from trial import Forks, Trial, damaged, works
 
@@ -147,8 +150,9 @@ def model_files(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
 
 
 def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
-    """Damaged CSV, ARFF and Parquet files: read, or refused by name."""
+    """Damaged CSV, ARFF and Parquet files: read whole and in blocks, or refused by name."""
     from astralearn.datasets.errors import DataError
+    from astralearn.datasets.streams import row_stream
     from astralearn.datasets.tables import read_table
 
     frame = pd.DataFrame({"a": np.arange(40) / 3, "b, c": ["x", 'y"z'] * 20, "class": [0, 1] * 20})
@@ -159,6 +163,7 @@ def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
     frame.to_parquet(folder / "whole.parquet")
     contents = {
         "csv": text.encode(),
+        "csv.gz": gzip.compress(text.encode()),
         "arff": f"@relation r\n@attribute a numeric\n@attribute c {{yes,no}}\n@data\n{rows}\n".encode(),
         "parquet": (folder / "whole.parquet").read_bytes(),
     }
@@ -168,12 +173,21 @@ def tables(rng: np.random.Generator, folder: Path) -> Iterator[Trial]:
         path.write_bytes(content)
         wrong = ""
         start = time.process_time()
+        read, streamed = False, False
         try:
-            read_table(path)
-        except DataError:
-            pass
+            with contextlib.suppress(DataError):
+                read_table(path)
+                read = True
+            with contextlib.suppress(DataError):
+                stream = row_stream(path, rows=16)
+                names = stream.columns()
+                pairs = zip(stream.frames(names, []), stream.originals(), strict=True)
+                streamed = all(len(block) == len(original) for block, original in pairs)
         except Exception as error:
             wrong = repr(error)[:200]
+        # A Parquet file holds what pandas made it of, which blocks do without.
+        if streamed > read and ending != "parquet":
+            wrong = wrong or "what cannot be read whole was read in blocks"
         if time.process_time() - start > 10:
             wrong = "took more than 10 s"
         yield Trial(f"{ending}: {what}", wrong)
@@ -213,6 +227,7 @@ AREAS = {
     "faults of the disk": Area(faults, 3, 20),
     "hostile servers": Area(servers, 1, 80),
     "model files": Area(model_files, 0.5, 500),
+    "strangers' models": Area(strangers, 1, 200),
     "studies": Area(damaged_studies, 0.5, 500),
     "tables": Area(tables, 0.5, 500),
     "made-up tables": Area(made_up_tables, 1.5, 20),

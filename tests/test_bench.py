@@ -40,6 +40,12 @@ def test_three_tiny_problems_give_a_table_and_a_page(tmp_path: Path) -> None:
     assert len(again.records) == len(found.records), "methods of earlier runs stay in the ranking"
 
 
+@pytest.mark.parametrize(("name", "number"), [("draws", 0), ("ks", [])])
+def test_nothing_is_not_the_default(tmp_path: Path, name: str, number: object) -> None:
+    with pytest.raises(ValueError, match=name):
+        plan_bench(PROBLEMS, methods=METHODS, out=tmp_path, **{name: number})
+
+
 def test_quick_is_a_third_of_the_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "load_problem", lambda name: tiny(name, 1.0))
     planned = plan_bench("sealed", methods=METHODS, quick=True, out=tmp_path)

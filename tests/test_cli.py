@@ -230,6 +230,22 @@ def test_what_is_wrong_is_said_in_a_line_with_a_code_of_its_own(
     assert out == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "--budget", "5x"], "write it like 90s, 5m or 1h; found '5x'"),
+        (["compare", "--decision", "cost=1"], "cost=yes:100,no:1; found 'cost=1'"),
+        (["bench", "--k", "few"], "write it like 5,10,20; found 'few'"),
+        (["score", "m", "d", "--out", "o", "--share", "x%"], "write it like 1% or 0.01; found"),
+    ],
+)
+def test_an_option_that_cannot_be_read_says_how_to_write_it(capsys, arguments, message):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("out", ["taken", "taken/deeper", None])
 def test_a_folder_that_cannot_be_written(cheap, table, tmp_path, capsys, monkeypatch, out):
     (tmp_path / "taken").write_text("a file where the folder should be")

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from astralearn import load
 from astralearn.datasets import NotTwoClassesError
@@ -30,6 +31,8 @@ def test_suggestions(folder):
     assert suggest(folder / "cards.astra", bad, 20).rows["age"].isin(bad["age"].iloc[[0, 2]]).all()
     with pytest.raises(ValueError, match="n must be at least 1; found 0"):
         suggest(folder / "cards.astra", new, 0)
+    with pytest.raises(TypeError, match=r"n must be a whole number; found 2\.5"):
+        suggest(folder / "cards.astra", new, 2.5)
 
 
 def test_the_card_says_what_the_model_is(folder):
@@ -77,3 +80,34 @@ def test_dirty_columns(tmp_path):
     assert "when is read as dates like 31.12.2024" in fitted.notes
     again = pd.read_csv(tmp_path / "dirty.csv").drop(columns="fraud")
     assert np.isfinite(fitted.model.predict_risk(again)).all()
+
+
+def test_what_is_no_table_or_no_model_of_one_is_named(folder):
+    frame = table(0, 12)
+    with pytest.raises(TypeError, match="found ASTraClassifier: pass it as its `classifier`"):
+        fit_table(frame, "fraud", model=QUICK)
+    with pytest.raises(TypeError, match=r"X must be a data frame or an array .*; found dict"):
+        fit_table({"a": [1]}, "fraud")
+    with pytest.raises(TypeError, match="model must be a TabularASTraClassifier or its file"):
+        show(QUICK)
+    features = frame.drop(columns=["fraud", "id"])
+    lines = TabularASTraClassifier(LogisticRegression(max_iter=9000)).fit(features, frame["fraud"])
+    with pytest.raises(TypeError, match="which LogisticRegression does not give"):
+        suggest(lines, features)
+
+
+def test_a_pool_without_a_row_to_look_at_is_said(folder):
+    new = pd.read_parquet(folder / "new.parquet")
+    with pytest.raises(ValueError, match="pool has no rows"):
+        suggest(folder / "cards.astra", new.iloc[:0])
+    with pytest.raises(ValueError, match="no row that can be read: column 'amount' was learned as"):
+        suggest(folder / "cards.astra", new.assign(amount="oops"))
+
+
+def test_names_of_a_pool_may_be_numbers(folder):
+    frame = table(0, 12).drop(columns=["id", "shop"]).rename(columns={"amount": 7})
+    fitted = fit_table(frame, "fraud", model=TabularASTraClassifier(QUICK))
+    pool = frame.drop(columns="fraud").set_axis(range(1000, 1000 + len(frame)))
+    found = suggest(fitted.model, pool, 5)
+    assert found.rows.index.min() >= 1000
+    assert "7" in found.rows

@@ -5,11 +5,13 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
 
 from astralearn import ASTraClassifier, model_file
 from astralearn.classifier import trees
 from astralearn.model_file import ModelFileError, load, save
+from astralearn.tabular import TabularASTraClassifier
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +176,32 @@ def test_a_bomb_is_not_unpacked(path, monkeypatch):
     monkeypatch.setattr(model_file, "LARGEST_ARRAYS", 100)
     with pytest.raises(ModelFileError, match="more than a model can hold"):
         load(path)
+
+
+def test_places_that_hold_no_model_are_named(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"'.*none/m\.astra'$"):
+        save(model, tmp_path / "none" / "m.astra")
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        save(model, tmp_path)
+    for path in (None, 5, b"m.astra"):
+        with pytest.raises(TypeError, match="path must be that of a file; found"):
+            load(path)
+    with pytest.raises(NotFittedError):
+        TabularASTraClassifier().save(tmp_path / "m.astra")
+    assert not os.listdir(tmp_path)
+
+
+def test_trees_of_a_stranger_that_know_more_features_than_a_row_has(model, rows, path):
+    """They would read beyond it."""
+
+    def wider(tree):
+        committee = dict(tree["model"]["state"]["dict"])["committee_"]
+        forest = dict(dict(committee["state"]["dict"])["members"]["dict"])["trees"]
+        for one in dict(forest["state"]["dict"])["trees"]:
+            for pair in one["tree"]["dict"]:
+                if pair[0] == "n_features":
+                    pair[1] = 10**6
+
+    rewritten(path, manifest=wider)
+    with pytest.raises(ValueError, match=r"trees of \[1000000\] features cannot judge"):
+        load(path).predict(rows[0])

@@ -1,12 +1,15 @@
+import gzip
 import os
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from astralearn import load, scoring
-from astralearn.datasets.errors import UnwritableError
+from astralearn import ASTraClassifier, load, scoring
+from astralearn.datasets.errors import UnreadableError, UnwritableError
 from astralearn.fit_score import fit_table
+from astralearn.model_file import ModelFileError
 from astralearn.scoring import score_table
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
@@ -136,3 +139,68 @@ def test_amounts_are_scored_as_they_were_learned_in_every_block(tmp_path, monkey
     out = pd.read_csv(tmp_path / "out.csv")
     assert out["flag"].tolist()[:3] == [1, 1, 0]
     assert out["reasons"][0].startswith("amount 5,000, typically 2")
+
+
+def test_what_is_no_model_of_a_table_is_named(folder, tmp_path):
+    networks = ASTraClassifier(epochs=50, n_estimators=1, committee=False, decision="g_mean")
+    y = np.arange(20) < 4
+    networks.fit(np.c_[9.0 * y, np.ones(20)], y).save(tmp_path / "networks.astra")
+    new, out = folder / "new.csv", tmp_path / "out.csv"
+    with pytest.raises(ModelFileError, match="holds ASTraClassifier, which knows no columns"):
+        score_table(tmp_path / "networks.astra", new, out)
+    with pytest.raises(TypeError, match="model must be a TabularASTraClassifier or its file; foun"):
+        score_table(networks, new, out)
+    with pytest.raises(NotFittedError):
+        score_table(TabularASTraClassifier(QUICK), new, out)
+    with pytest.raises(TypeError, match=r"data must be a file; found DataFrame: .*takes frames"):
+        score_table(folder / "cards.astra", pd.read_csv(new), out)
+    assert os.listdir(tmp_path) == ["networks.astra"]
+
+
+def test_reasons_are_no_formula_whatever_a_column_is_called(tmp_path):
+    amount = np.where(np.arange(200) < 8, 9.0, 0.0) + np.linspace(0, 1, 200)
+    frame = pd.DataFrame({"=1+1": amount, "fraud": np.where(np.arange(200) < 8, "yes", "no")})
+    model = fit_table(frame, "fraud", model=TabularASTraClassifier(QUICK)).model
+    frame[["=1+1"]].to_csv(tmp_path / "new.csv", index=False)
+    score_table(model, tmp_path / "new.csv", tmp_path / "out.csv", explain=True)
+    reasons = pd.read_csv(tmp_path / "out.csv")["reasons"].dropna()
+    assert len(reasons)
+    assert reasons.str.startswith("'=1+1 ").all()
+
+
+CUT = gzip.compress(b"amount,age\n" + b"1,2\n" * 9)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("long.csv", b"amount,age\n1,2\n1,2,3\n", r"long\.csv cannot be read: .*Expected 2 fields"),
+        ("longer.csv", b"amount,age\n1,2,3,4\n", r"longer\.csv "),
+        ("twice.csv", b"amount,age,age\n1,2,3\n", r"twice\.csv has a second column 'age'"),
+        ("open.csv", b'amount,age\n1,"2\n', r"open\.csv cannot be read: .*EOF inside string"),
+        ("cut.csv.gz", CUT[:-9], r"cut\.csv\.gz cannot be read: Compressed file ended"),
+        ("sum.csv.gz", CUT[:-8] + bytes(8), r"sum\.csv\.gz cannot be read: CRC check failed"),
+        ("late.csv", b"amount,age\n" + b"1,2\n" * 99_999 + b"1,\xff\n", "is not UTF-8 text"),
+        ("none.csv", b"", r"none\.csv cannot be read: No columns"),
+        ("rows.csv", b"amount,age\n", r"rows\.csv has no rows"),
+        ("cut.parquet", b"PAR1 PAR1", r"cut\.parquet cannot be read"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 12 else "",
+)
+def test_a_table_that_is_damaged_is_refused_by_its_name(tmp_path, name, content, said):
+    frame = pd.DataFrame({"amount": [9.0] * 5 + [0.0] * 95, "age": np.arange(100) % 7 / 2})
+    frame["fraud"] = np.where(np.arange(100) < 5, "yes", "no")
+    keep = TabularASTraClassifier(QUICK, keep=["amount"])
+    model = fit_table(frame, "fraud", model=keep).model
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnreadableError, match=said):
+        score_table(model, tmp_path / name, tmp_path / "out.csv")
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_separators_at_the_end_of_rows_and_short_rows_are_no_damage(folder, tmp_path):
+    lines = (folder / "new.csv").read_text().splitlines()
+    (tmp_path / "new.csv").write_text("\n".join([lines[0], *(f"{line}," for line in lines[1:])]))
+    score_table(folder / "cards.astra", tmp_path / "new.csv", tmp_path / "out.csv")
+    score_table(folder / "cards.astra", folder / "new.csv", tmp_path / "usual.csv")
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "usual.csv").read_text()

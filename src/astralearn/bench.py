@@ -185,8 +185,8 @@ def plan_bench(
     plan = DrawPlan(
         loaded,
         chosen,
-        ks=ks or (QUICK_KS if quick else KS),
-        draws=draws or (QUICK_DRAWS if quick else 5),
+        ks=(QUICK_KS if quick else KS) if ks is None else ks,
+        draws=(QUICK_DRAWS if quick else 5) if draws is None else draws,
         seed=seed,
         drawing=QUICK_DRAWING if quick else Drawing(),
         limit=limit,

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from astralearn import __version__, datasets
 from astralearn.cli_tables import (
     DECISION_HELP,
+    DECISIONS,
     add_tables,
     as_flags,
     decision,
+    like,
     names,
     print_notes,
 )
@@ -112,7 +114,13 @@ def _parser() -> argparse.ArgumentParser:
     compare("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
     says = "the target's positive value (default: the rarer of two)"
     compare("--positive", metavar="VALUE", help=says)
-    compare("--decision", type=decision, metavar="AIM", default="g_mean", help=DECISION_HELP)
+    compare(
+        "--decision",
+        type=like(DECISIONS, decision),
+        metavar="AIM",
+        default="g_mean",
+        help=DECISION_HELP,
+    )
     says = "comma-separated: names, default, ladder, trees, rivals, all (default: default)"
     compare("--methods", metavar="LIST", type=names, default=["default"], help=says)
     says = "rows with the same value, say a card, are tested together; it is no feature"
@@ -120,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     says = "a number or date: rows are tested by earlier ones; it is no feature"
     compare("--time", metavar="COLUMN", help=says)
     says = "as 90s, 5m or 1h: end then, with what is done"
-    compare("--budget", type=_seconds, metavar="TIME", help=says)
+    compare("--budget", type=like("90s, 5m or 1h", _seconds), metavar="TIME", help=says)
     compare("--folds", type=int, help="parts that are tested in turn (default: 5)")
     says = "as many folds as positives: each is tested once a repetition"
     compare("--leave-one-positive-out", action="store_true", help=says)
@@ -178,7 +186,7 @@ def _add_bench(bench: Callable[..., Any]) -> None:
     says = "comma-separated: names, fast, ladder, trees, rivals, entrants, all (default: fast)"
     bench("--methods", metavar="LIST", type=names, default=["fast"], help=says)
     says = "comma-separated numbers of positives to learn from (default: 5,10,20,50,100)"
-    bench("--k", dest="ks", metavar="LIST", type=_numbers, help=says)
+    bench("--k", dest="ks", metavar="LIST", type=like("5,10,20", _numbers), help=says)
     bench("--draws", type=int, help="of the positives (default: 5)")
     says = "a third of the problems, k = 5 and 20, two draws, smaller tables"
     bench("--quick", action="store_true", help=says)

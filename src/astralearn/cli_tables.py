@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 # Arguments whose option has another name.
 FLAGS = {"n_jobs": "jobs", "path": "out"}
-DECISION_HELP = (
-    "what the cut is for: g_mean, mcc, f1, alerts=0.01, recall=0.9, precision=0.5 or "
-    "cost=yes:100,no:1"
-)
+DECISIONS = "g_mean, mcc, f1, alerts=0.01, recall=0.9, precision=0.5 or cost=yes:100,no:1"
+DECISION_HELP = f"what the cut is for: {DECISIONS}"
 
 
 def add_tables(command: Callable[..., Any]) -> None:
@@ -39,7 +37,7 @@ def add_tables(command: Callable[..., Any]) -> None:
     fit("--target", metavar="COLUMN", required=True, help="the column to predict")
     says = "the target's positive value (default: the rarer of two)"
     fit("--positive", metavar="VALUE", help=says)
-    fit("--decision", type=decision, metavar="AIM", help=DECISION_HELP)
+    fit("--decision", type=like(DECISIONS, decision), metavar="AIM", help=DECISION_HELP)
     says = "BCE, GMN, BCE-ASTra or GMN-ASTra, as `compare` has them (default: ASTraClassifier)"
     fit("--method", metavar="NAME", default=DEFAULT_METHOD, help=says)
     fit("--out", metavar="MODEL", required=True, help="the model file; MODEL.md is its card")
@@ -61,7 +59,12 @@ def add_tables(command: Callable[..., Any]) -> None:
     score("data", help="CSV or Parquet file, of any size; Excel or ARFF")
     score("--out", metavar="FILE", required=True, help="CSV or Parquet file to write")
     score("--top", type=int, metavar="N", help="flag the N rows of the highest risk")
-    score("--share", type=_share, metavar="SHARE", help="flag this share of rows, as 1%% or 0.01")
+    score(
+        "--share",
+        type=like("1% or 0.01", _share),
+        metavar="SHARE",
+        help="flag this share of rows, as 1%% or 0.01",
+    )
     says = "what a missed positive costs: flags where a look pays"
     score("--cost-miss", type=float, metavar="A", help=says)
     score("--cost-alarm", type=float, metavar="B", help="what a look at another row costs")
@@ -86,6 +89,18 @@ def add_tables(command: Callable[..., Any]) -> None:
     show("model", help="a file that `astralearn fit` wrote")
     show("--html", metavar="FILE", help="write it as one page: what to expect at every cut")
     show("--data", metavar="TABLE", help="with --html: rows to flag, some with reasons")
+
+
+def like(example: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """An option's reader, which says how to write it where it cannot be read."""
+
+    def asked(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"write it like {example}; found {text!r}") from None
+
+    return asked
 
 
 def _share(text: str) -> float:
@@ -183,6 +198,7 @@ def _score(options: argparse.Namespace, console: Console) -> None:
 def _suggest(options: argparse.Namespace, _console: Console) -> None:
     from astralearn.datasets.streams import RowWriter, writing
     from astralearn.fit_score import suggest
+    from astralearn.report.escape import spreadsheet
 
     found = suggest(
         options.model,
@@ -191,11 +207,12 @@ def _suggest(options: argparse.Namespace, _console: Console) -> None:
         separator=options.separator,
         encoding=options.encoding,
     )
+    rows = found.rows.assign(reasons=found.rows["reasons"].map(spreadsheet))
     if options.out is None:
-        print(found.rows.to_csv(index_label="row"), end="")
+        print(rows.to_csv(index_label="row"), end="")
     else:
         with writing(options.out), RowWriter(options.out) as writer:
-            writer.write(found.rows.rename_axis("row").reset_index(), {})
+            writer.write(rows.rename_axis("row").reset_index(), {})
     # The rows are for a reader of CSV, and this sentence is not.
     print(f"{found.expected_positives:,.1f} positives expected among all rows", file=sys.stderr)
 

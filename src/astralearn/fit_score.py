@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,11 @@ from astralearn.datasets.streams import check_place, writing
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 from astralearn.large_table import fit_large, is_large
 from astralearn.model_card import card
-from astralearn.model_file import load
 from astralearn.report.whole_file import write_whole
-from astralearn.scoring import ScoredTable, score_table
+from astralearn.scoring import ScoredTable, score_table, table_model
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import suggested_rows
-from astralearn.tabular.columns import as_frame
+from astralearn.tabular.columns import as_frame, with_text_names
 from astralearn.tabular.described import described
 
 __all__ = [
@@ -105,6 +105,7 @@ def fit_table(
     if out is not None:
         check_place(out)
     model = TabularASTraClassifier(random_state=0) if model is None else model
+    _check_model(model)
     name = Path(data).name if isinstance(data, str | Path) else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -125,6 +126,21 @@ def fit_table(
             model.save(out)
             write_whole(Path(f"{out}.md"), written)
     return FittedTable(model, notes, written)
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, TabularASTraClassifier):
+        kind = type(model).__name__
+        raise TypeError(
+            f"model must be a TabularASTraClassifier; found {kind}: pass it as its `classifier`"
+        )
+
+
+def _check_count(n: Any) -> None:
+    if not isinstance(n, Integral):
+        raise TypeError(f"n must be a whole number; found {n!r}")
+    if n < 1:
+        raise ValueError(f"n must be at least 1; found {n}")
 
 
 def _fit_in_memory(
@@ -177,18 +193,27 @@ def suggest(
     >>> found.rows[["amount", "risk"]].shape
     (5, 2)
     """
-    if n < 1:
-        raise ValueError(f"n must be at least 1; found {n}")
-    model = load(model) if isinstance(model, str | Path) else model
+    _check_count(n)
+    model = table_model(model)
     if isinstance(pool, str | Path):
         frame = read_table(pool, separator=separator, encoding=encoding)
     else:
-        frame = pool if isinstance(pool, pd.DataFrame) else as_frame(pool)
+        # A frame keeps its index, by which its owner finds the rows.
+        frame = with_text_names(pool) if isinstance(pool, pd.DataFrame) else as_frame(pool)
     group = [] if model.encoder_.group is None else [model.encoder_.group]
     learned = frame[[name for name in (*model.encoder_.kinds_, *group) if name in frame.columns]]
+    if not len(frame):
+        raise ValueError("pool has no rows")
     encoded = model.encoder_.encode(learned)
     is_bad = np.any([np.zeros(len(frame), dtype=bool), *encoded.bad.values()], axis=0)
     good = np.flatnonzero(~is_bad)
+    if not len(good):
+        name = next(iter(encoded.bad))
+        kind, value = model.encoder_.kinds_[name], frame[name].iloc[0]
+        raise ValueError(
+            f"pool has no row that can be read: column {name!r} was learned as {kind}s, and the "
+            f"first row has {value!r:.80}"
+        )
     score, risk = model.score_and_risk(encoded.numbers[good])
     chosen = suggested_rows(score, n)
     reasons = model.explain(learned, rows=good[chosen])
@@ -206,4 +231,4 @@ def show(model: TabularASTraClassifier | str | Path) -> str:
     >>> print(show(fit_table(table, "fraud").model).splitlines()[0])
     # A model of `fraud`
     """
-    return card(load(model) if isinstance(model, str | Path) else model)
+    return card(table_model(model))

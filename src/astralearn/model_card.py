@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from astralearn.report.escape import code, markdown
 from astralearn.tabular.described import described
 
 if TYPE_CHECKING:
@@ -12,14 +13,15 @@ if TYPE_CHECKING:
 
 def card(model: TabularASTraClassifier) -> str:
     """The card of a fitted model."""
-    source = f"`{model.data_}`, " if model.data_ else ""
+    source = f"{code(model.data_)}, " if model.data_ else ""
     share = model.n_positives_ / model.n_rows_
     target = model.target_ or "y"
     lines = [
-        f"# A model of `{target}`",
+        f"# A model of {code(target)}",
         "",
-        f"Finds rows of class `{model.minority_class_}`, by "
-        f"`{type(model.classifier_).__name__}` of astralearn {model.versions_['astralearn']}.",
+        f"Finds rows of class {code(str(model.minority_class_))}, by "
+        f"`{type(model.classifier_).__name__}` of astralearn "
+        f"{markdown(model.versions_['astralearn'])}.",
         "",
         "## Data",
         "",
@@ -28,7 +30,7 @@ def card(model: TabularASTraClassifier) -> str:
     ]
     if model.encoder_.left_out_:
         lines.append(f"- left out: {_columns(model.encoder_.left_out_)}")
-    lines += [f"- {sentence}" for sentence in described(model.encoder_)]
+    lines += [f"- {markdown(sentence)}" for sentence in described(model.encoder_)]
     lines += ["", "## Decision and what to expect", "", *_expected(model)]
     lines += [
         "",
@@ -43,7 +45,7 @@ def card(model: TabularASTraClassifier) -> str:
         "",
         "## Versions",
         "",
-        ", ".join(f"{package} {version}" for package, version in model.versions_.items()),
+        markdown(", ".join(f"{name} {version}" for name, version in model.versions_.items())),
         "",
     ]
     return "\n".join(lines)
@@ -52,7 +54,7 @@ def card(model: TabularASTraClassifier) -> str:
 def _expected(model: TabularASTraClassifier) -> list[str]:
     """What the classifier says of new rows, a line each."""
     decision = getattr(model.classifier_, "decision", None)
-    said = [] if decision is None else [f"Decision: `{decision}`"]
+    said = [] if decision is None else [f"Decision: {code(str(decision))}"]
     expectations = getattr(model.classifier_, "expectations_", None)
     if expectations is None:
         return [*said, "", "This classifier states no expectations of new rows."]
@@ -61,4 +63,4 @@ def _expected(model: TabularASTraClassifier) -> list[str]:
 
 
 def _columns(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(map(code, names))

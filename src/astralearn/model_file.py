@@ -12,6 +12,7 @@ stranger can mislead but not act.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib
 import io
@@ -91,7 +92,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Yield a file to write, which takes the place of `path` when it is whole."""
     path = Path(path)
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    try:
+        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:  # which names the file beside
+        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         # mkstemp's files are the owner's alone; a model is as readable as any new file.
         umask = os.umask(0)
@@ -126,6 +132,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict_risk(X) == model.predict_risk(X)).all())
     True
     """
+    _check_path(path)
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive, path)
@@ -141,6 +148,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is no model file, or only a part of one") from error
     except Exception as error:  # What the readers of a damaged zip, JSON or array raise is open.
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _check_path(path: Any) -> None:
+    if not isinstance(path, (str, os.PathLike)) and not hasattr(path, "read"):
+        raise TypeError(f"path must be that of a file; found {type(path).__name__}")
 
 
 def _dated(member: str) -> zipfile.ZipInfo:

@@ -13,10 +13,10 @@ import pandas as pd
 from astralearn.classifier import ASTraClassifier
 from astralearn.datasets import read_table
 from astralearn.datasets.streams import writing
-from astralearn.model_file import load
 from astralearn.report.artefacts import versions_of
 from astralearn.report.page import Explained, Explorer, Placed, ReportPage
 from astralearn.report.whole_file import write_whole
+from astralearn.scoring import table_model
 from astralearn.study import LADDER, by_method, read_histories, read_sessions, summarise
 from astralearn.study.answer import PER
 from astralearn.study.identity import versions
@@ -128,7 +128,7 @@ def write_model_page(
     ...     "<h1>" in (Path(folder) / "report.html").read_text()
     True
     """
-    model = load(model) if isinstance(model, str | Path) else model
+    model = table_model(model)
     table = read_table(data) if isinstance(data, str | Path) else data
     page = model_page(model, table=table, command=command)
     with writing(path):

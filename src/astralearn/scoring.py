@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from astralearn.datasets.streams import (
     RowStream,
@@ -19,7 +20,8 @@ from astralearn.datasets.streams import (
     writing,
 )
 from astralearn.datasets.text_form import TEXT_ENDINGS
-from astralearn.model_file import load
+from astralearn.model_file import ModelFileError, load
+from astralearn.report.escape import spreadsheet
 from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
 from astralearn.tabular.columns import listed
@@ -93,8 +95,9 @@ def score_table(
     """
     rule = rule or FlagRule()
     rule.check()
+    _check_file(data)
     check_place(out)
-    model = load(model) if isinstance(model, str | Path) else model
+    model = table_model(model)
     encoder = model.encoder_
     # The previous row of a group may stand anywhere in the table.
     at_once = SCORED_AT_ONCE if encoder.group is None else 1 << 40
@@ -126,7 +129,8 @@ def score_table(
             reasons = np.full(len(original), None, dtype=object)
             frame = next(frames)
             if flags.any():
-                reasons[flags] = model.explain(frame, rows=flags)
+                # They begin with the name of a column, which is the table's to choose.
+                reasons[flags] = [spreadsheet(why) for why in model.explain(frame, rows=flags)]
             added["reasons"] = pd.array(reasons, dtype="str")
         writer.write(original, added)
         return len(original)
@@ -135,6 +139,30 @@ def score_table(
         for n_written in in_threads(write, stream.originals(), threads=1):
             told(n_written)
     return scored
+
+
+def _check_file(data: Any) -> None:
+    if not isinstance(data, str | Path):
+        kind = type(data).__name__
+        raise TypeError(f"data must be a file; found {kind}: model.predict_risk takes frames")
+
+
+def table_model(model: Any) -> TabularASTraClassifier:
+    """The fitted model of a table, read where a file is given.
+
+    Raises ModelFileError for a file of another kind of model, TypeError for another object.
+    """
+    found = load(model) if isinstance(model, str | Path) else model
+    if isinstance(found, TabularASTraClassifier):
+        check_is_fitted(found)
+        return found
+    kind = type(found).__name__
+    if found is model:
+        raise TypeError(f"model must be a TabularASTraClassifier or its file; found {kind}")
+    raise ModelFileError(
+        f"{model} holds {kind}, which knows no columns of a table: fit a TabularASTraClassifier, "
+        "as `astralearn fit` does"
+    )
 
 
 def _differences(model: TabularASTraClassifier, stream: RowStream) -> list[str]:
@@ -173,7 +201,7 @@ def _all_risks(
         if start == 0:
             _check_kinds(model, block)
         for row, column, value in block.bad[: max(0, MOST_BAD_NAMED - scored.bad)]:
-            scored.notes.append(f"row {start + row} is not scored: {column!r} is {value!r}")
+            scored.notes.append(f"row {start + row} is not scored: {column!r} is {value!r:.80}")
         scored.bad += int(np.isnan(block.risk).sum())
         risks.append(block.risk)
         cuts.append(block.is_cut)
@@ -210,7 +238,7 @@ def _check_kinds(model: TabularASTraClassifier, first: _Block) -> None:
         value = next(value for _, column, value in first.bad if column == name)
         raise ValueError(
             f"column {name!r} was learned as {model.encoder_.kinds_[name]}s, and has none here: "
-            f"the first value is {value!r}"
+            f"the first value is {value!r:.80}"
         )
 
 

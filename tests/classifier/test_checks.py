@@ -1,5 +1,9 @@
+from datetime import date
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from astralearn import ASTraClassifier
@@ -156,3 +160,69 @@ def test_two_classes_without_a_cost_are_refused():
         ValueError, match=r"above 0 for one class at least; found \{'no': 0, 'yes': 0\}"
     ):
         positive_share({"no": 0, "yes": 0}, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("x", ValueError),
+        ([1, 2], ValueError),
+        ({"a": 1}, TypeError),
+        (10**400, ValueError),
+        (date(2024, 1, 1), TypeError),
+    ],
+    ids=str,
+)
+def test_features_that_are_no_numbers_are_named_with_who_takes_them(value, kind):
+    X, y = rare()
+    wrong = X.astype(object)
+    wrong[3, 1] = value
+    model = quick()
+    said = "X must hold numbers only; .*TabularASTraClassifier takes words, dates and gaps"
+    with pytest.raises(kind, match=said):
+        model.fit(wrong, y)
+    model.fit(X, y)
+    with pytest.raises(kind, match=said):
+        model.predict(wrong)
+
+
+def test_what_scikit_learn_says_of_arrays_stays():
+    X, y = rare()
+    for wrong, said in ((X * 1j, "Complex data"), (csr_array(X), "toarray"), (X[0], "2D array")):
+        with pytest.raises((TypeError, ValueError), match=said):
+            quick().fit(wrong, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "kind", "said"),
+    [
+        (lambda n: np.nan, ValueError, "sample_weight must be finite; found nan"),
+        (lambda n: "balanced", ValueError, "sample_weight must hold a number for each row; .*'bal"),
+        (lambda n: {0: 1, 1: 2}, TypeError, "sample_weight must hold a number for each row; "),
+        (lambda n: [10**400] * n, ValueError, "sample_weight must hold a number for each row; "),
+        (lambda n: np.full(n, np.datetime64("2024-01-01")), TypeError, "sample_weight must hold n"),
+        (np.ma.ones, TypeError, "sample_weight must have no mask"),
+    ],
+    ids=["nan", "text", "dict", "long", "dates", "mask"],
+)
+def test_weights_that_are_none_are_named(weight, kind, said):
+    X, y = rare()
+    with pytest.raises(kind, match=said):
+        quick().fit(X, y, weight(len(y)))
+
+
+@pytest.mark.parametrize("frame", [np.asarray, pd.DataFrame], ids=["array", "frame"])
+@pytest.mark.parametrize("unit", ["M8[ns]", "m8[s]"])
+def test_dates_are_no_features_of_an_array(frame, unit):
+    X, y = rare()
+    dates = frame(X.astype(np.int64).astype(unit))
+    with pytest.raises(TypeError, match="X must hold numbers only; found"):
+        quick().fit(dates, y)
+    with pytest.raises(TypeError, match="X must hold numbers only; found"):
+        quick().fit(X, y).predict(dates)
+
+
+def test_masks_are_refused_as_in_the_core():
+    X, y = rare()
+    with pytest.raises(TypeError, match="X must have no mask"):
+        quick().fit(np.ma.masked_array(X, mask=X > 1), y)

@@ -68,9 +68,16 @@ def test_missing_labels_count_for_nothing():
         ([1.0, 2.0], [0, 1], {}, "a cut needs at least 2 negatives; found 1"),
         ([1.0, 2.0], [0, 0], {}, "prior must be given where no row is positive"),
         ([1.0, 2.0], [0, 0], {"prior": 2.0}, r"prior must be in \(0, 1\); found 2"),
+        ([1.0, 2.0], [0, 0], {"prior": "x"}, r"prior must be in \(0, 1\); found 'x'"),
         ([1.0, 2.0], [0, 0], {"decision": "auc"}, "decision must be one of 'g_mean'"),
     ],
 )
 def test_mistakes_are_named(scores, labels, settings, message):
     with pytest.raises(ValueError, match=message):
         cut_scores(np.asarray(scores), np.asarray(labels), **settings)
+
+
+@pytest.mark.parametrize("scores", [[1.0], None, "x"])
+def test_flags_asks_for_an_array(scores):
+    with pytest.raises(TypeError, match="scores must be an array; found"):
+        cut_scores(*scored()).flags(scores)

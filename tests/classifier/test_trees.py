@@ -190,3 +190,11 @@ def test_values_of_another_shape_are_refused():
     state["values"] = state["values"][:-1]
     with pytest.raises(ValueError, match="array"):
         tree_from_state(state)
+
+
+def test_rows_of_other_features_than_the_trees_know_are_refused(few):
+    """A file may say so of itself; compiled code would read beyond the row."""
+    u, positive, weight = rows()
+    forest, _ = grown(u, positive, weight)
+    with pytest.raises(ValueError, match=r"trees of \[3\] features cannot judge 2"):
+        forest.score(u[:, :2])

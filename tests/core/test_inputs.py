@@ -23,6 +23,11 @@ def test_what_is_no_real_number_is_refused(value):
         astra(value, 2.0)
 
 
+def test_what_is_missing_is_named():
+    with pytest.raises(TypeError, match="x must be an array or a number; found None"):
+        astra(None, 2.0)
+
+
 def test_the_masked_constant_is_refused_as_masked_arrays_are():
     with pytest.raises(TypeError, match="x must have no mask"):
         astra(np.ma.masked, 2.0)

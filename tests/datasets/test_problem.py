@@ -306,3 +306,11 @@ def test_two_spellings_of_one_label_are_shown():
             NotTwoClassesError, match="'yes', 'Yes', 'y', which look like spellings"
         ):
             problem_from_frame(frame, "t", name="t", positive=positive)
+
+
+def test_groups_of_lists_are_refused_by_name():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "card": [[1], [2], [1]], "t": [0, 0, 1]})
+    with pytest.raises(
+        UnreadableError, match=r"'card' \(`group`\) must be numbers, words or dates"
+    ):
+        problem_from_frame(frame, "t", name="p", group="card")

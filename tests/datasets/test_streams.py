@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from astralearn.datasets import MissingFileError, UnreadableError
@@ -106,3 +108,20 @@ def test_a_compressed_result_is_gzip(tmp_path):
     with RowWriter(tmp_path / "o.csv.gz") as writer:
         writer.write(FRAME[["c"]], {})
     assert gzip.decompress((tmp_path / "o.csv.gz").read_bytes()) == b"c\n1\n2\n3\n"
+
+
+def test_what_a_parquet_file_says_of_pandas_may_be_damaged(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": np.arange(40) / 3}).to_parquet(path)
+    content = path.read_bytes()
+    assert content.count(b'"index_columns"') == 1
+    path.write_bytes(content.replace(b'"index_columns"', b'"index_columns\xff'))
+    with pytest.raises(UnreadableError, match=r"t\.parquet .*utf-8"):
+        list(row_stream(path, rows=16).frames(["a"], []))
+
+
+def test_names_that_stand_twice_are_refused_in_parquet_too(tmp_path):
+    columns = pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
+    pq.write_table(columns, tmp_path / "t.parquet")
+    with pytest.raises(UnreadableError, match=r"t\.parquet has a second column 'a'"):
+        row_stream(tmp_path / "t.parquet", rows=16)

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from astralearn.report import Table, to_csv, to_latex, to_markdown, write_records, write_report
-from astralearn.report.escape import latex, markdown, one_line, spreadsheet
+from astralearn.report.escape import code, latex, markdown, one_line, spreadsheet
 from astralearn.study import Record
 from hostile import HOSTILE
 
@@ -36,6 +36,13 @@ def test_markdown_shows_the_name_and_no_more(name):
     assert rendered(f"# {markdown(name)}", inside=heading) == one_line(name)
     for address in ("http://", "https://", "www."):
         assert address not in markdown(name)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "`", "``a`", "", "`a``"])
+def test_code_shows_the_name_and_no_more(name):
+    (_, inline, _) = PARSER.parse(f"a {code(name)} b")
+    assert [child.type for child in inline.children] == ["text", "code_inline", "text"]
+    assert inline.children[1].content == (one_line(name) or " ")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -84,7 +84,7 @@ def test_other_settings_and_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="format 101"):
         read_records(path)
     assert DrawPlan.kind is DrawRecord
-    for change in ({"draws": 0}, {"limit": 0.0}, {"ks": ()}, {"ks": (0,)}):
+    for change in ({"draws": 0}, {"limit": 0.0}, {"limit": np.nan}, {"ks": ()}, {"ks": (0,)}):
         with pytest.raises(ValueError, match=next(iter(change))):
             DrawPlan([toy()], METHODS, **change)
 

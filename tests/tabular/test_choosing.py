@@ -11,6 +11,7 @@ from astralearn.tabular.choosing import FlagRule, suggested_rows
         (FlagRule(top=-1), "`top` must be at least 0; found -1"),
         (FlagRule(share=1.5), "`share` must lie between 0 and 1; found 1.5"),
         (FlagRule(cost_miss=5), "`cost_alarm` must be above 0; found None"),
+        (FlagRule(cost_miss=5, cost_alarm=np.inf), "`cost_alarm` must be finite; found inf"),
     ],
 )
 def test_rules_that_are_none(rule, message):

@@ -74,6 +74,19 @@ def test_a_model_file_and_a_pickle_hold_it(model, rows, tmp_path):
         assert again.explain(rows[0].head(3)) == model.explain(rows[0].head(3))
 
 
+def test_a_fit_that_fails_leaves_the_last_one_whole(rows):
+    frame, y = rows
+    model = TabularASTraClassifier(QUICK).fit(frame, y)
+    before = model.decision_function(frame)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(frame[["amount"]], y, -np.ones(ROWS))
+    np.testing.assert_array_equal(model.decision_function(frame), before)
+    unfitted = TabularASTraClassifier(QUICK)
+    with pytest.raises(ValueError, match="two classes"):
+        unfitted.fit(frame, np.zeros(ROWS))
+    assert not hasattr(unfitted, "encoder_")
+
+
 def test_probability_of_two_senses(model, rows):
     frame, _ = rows
     risky = clone(model).set_params(probability="risk").fit(*rows)

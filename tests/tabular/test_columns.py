@@ -31,3 +31,25 @@ def test_frames_of_polars_and_arrays():
 
 def test_long_lists_are_cut():
     assert listed("abcdefg") == "a, b, c, d, e and 2 more"
+
+
+def test_names_of_several_levels_are_one_text():
+    frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]))
+    assert list(as_frame(frame).columns) == ["('a', 1)", "('a', 2)"]
+
+
+def test_integers_beyond_every_float_are_too_large():
+    found = values_of(pd.Series([10**400, 3, None, "x"], dtype=object), NUMBER)
+    np.testing.assert_array_equal(found.values, [np.nan, 3, np.nan, np.nan])
+    assert found.is_bad.tolist() == [False, False, False, True]
+
+
+def test_complex_numbers_are_no_numbers_of_a_column():
+    found = values_of(pd.Series([1j, 2.0]), NUMBER)
+    assert found.is_bad.all()
+
+
+def test_text_that_is_no_unicode_is_named():
+    column = pd.Series(["a", "\ud800"], dtype=object, name="shop")
+    with pytest.raises(ValueError, match="column 'shop' has text that is no Unicode"):
+        values_of(column, WORD)

@@ -119,3 +119,9 @@ def test_amounts_are_numbers_in_later_tables_too():
 def test_nothing_is_said_of_words(texts):
     column = pd.Series(texts, name="x", dtype=object)
     assert said_of_reading(column, reading_of(column)) == []
+
+
+def test_columns_that_nothing_reads_are_refused_by_name():
+    for values, said in (([1j, 2.0], "complex numbers"), (["a", "\ud800"], "no Unicode")):
+        with pytest.raises(ValueError, match=f"column 'c' has .*{said}"):
+            reading_of(pd.Series(values, dtype=None if said[0] == "c" else object, name="c"))

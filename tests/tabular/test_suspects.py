@@ -63,3 +63,11 @@ def test_two_spellings_of_one_label(labels):
 
 def test_other_labels():
     check_spelling(["yes", "no", 1, 0, "n1"], "fraud")
+
+
+@pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}, {"a": 2}]], ids=["lists", "dicts"])
+def test_values_that_cannot_be_counted_are_told_apart_as_texts(values):
+    is_positive = np.arange(200) < 5
+    copy = pd.Series([values[int(positive)] for positive in is_positive], dtype=object)
+    (found,) = suspects(pd.DataFrame({"copy": copy, "half": values * 100}), is_positive)
+    assert (found.column, found.why) == ("copy", "copies the label")

@@ -45,6 +45,15 @@ def test_mistakes_are_named():
         decide(nn.Linear(3, 2), [(torch.zeros(5, 3), torch.zeros(5))])
     with pytest.raises(ValueError, match="loader must give at least one batch"):
         decide(nn.Linear(3, 1), [])
+    x, y = rows()
+    for batch, found in (
+        ((x, y, y), "Tensor, Tensor, Tensor"),
+        ((x, y.numpy()), "Tensor, ndarray"),
+        ({"x": x, "y": y}, "dict"),
+        (x, "Tensor"),
+    ):
+        with pytest.raises(ValueError, match=rf"\(inputs, labels\) of tensors; found {found}$"):
+            decide(nn.Linear(3, 1), [batch])
 
 
 def test_half_precision_counts_in_full():

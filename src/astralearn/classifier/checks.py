@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from astralearn.classifier.decision import is_cost
 from astralearn.classifier.labels import TwoClasses, positive_index
@@ -50,6 +52,73 @@ class LabelSums(NamedTuple):
     def of_label(self, label: Any) -> float:
         """What the label's rows weigh."""
         return float(self.weight[self.labels == label].sum())
+
+
+@contextmanager
+def explained_features(X: Any) -> Iterator[None]:
+    """Names X, and who takes it, where the block fails because it is not numbers.
+
+    Masks and dates are refused at once, which scikit-learn takes for plain numbers.
+    """
+    check_kind(X, "X")
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        why = _not_numbers(X)
+        if why is None:
+            raise
+        kind = TypeError if isinstance(why, TypeError) else ValueError
+        raise kind(
+            f"X must hold numbers only; {str(why).rstrip('.'):.200}. "
+            "astralearn.tabular.TabularASTraClassifier takes words, dates and gaps"
+        ) from error
+
+
+def _not_numbers(X: Any) -> Exception | None:
+    """What NumPy says of X where it cannot be made numbers."""
+    if hasattr(X, "toarray"):  # A sparse matrix is no array, and has an error of its own.
+        return None
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind != "c":  # which would lose its imaginary part without a word
+            array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as why:
+        return why
+    return None
+
+
+def check_kind(values: Any, name: str) -> None:
+    """Refuses arrays with a mask, which would be lost, and dates, whose unit would."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must have no mask; found a MaskedArray: leave masked rows out, or fill them"
+        )
+    dtypes: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
+    for dtype in dtypes.tolist() if hasattr(dtypes, "tolist") else [dtypes]:
+        if getattr(dtype, "kind", "") in ("m", "M"):
+            raise TypeError(
+                f"{name} must hold numbers only; found {dtype}. astralearn.tabular."
+                "TabularASTraClassifier takes dates as features"
+            )
+
+
+def checked_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
+    """The weight of each row, (rows,), float64, at least 0; 1 where there are none.
+
+    X: the rows.
+    """
+    check_kind(sample_weight, "sample_weight")
+    given = sample_weight
+    if not hasattr(given, "toarray") and np.asarray(given).dtype.kind in "OUS":
+        try:
+            given = None if given is None else np.asarray(given).astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"sample_weight must hold a number for each row; {error!s:.200}") from error
+    weight = np.asarray(_check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True))
+    if not np.isfinite(weight).all():
+        raise ValueError(f"sample_weight must be finite; found {sample_weight!r:.80}")
+    return weight
 
 
 def check_labels(y: np.ndarray) -> None:

@@ -19,7 +19,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -513,7 +512,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def _logits(self, X: Any) -> np.ndarray:
         """The rows' scores as logits up to a constant, (rows,): higher for the minority."""
         check_is_fitted(self)
-        return self._logits_of(validate_data(self, X, dtype=(np.float64, np.float32), reset=False))
+        with checks.explained_features(X):
+            rows = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return self._logits_of(rows)
 
     def _logits_of(self, X: np.ndarray) -> np.ndarray:
         if self.committee_ is None:
@@ -611,9 +612,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
         positive: the class, where it is settled.
         """
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
+        with checks.explained_features(X):
+            X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         checks.check_labels(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checks.checked_weight(sample_weight, X)
         for label in self._ignored_labels(np.unique(y)):
             weight = np.where(y == label, 0.0, weight)
         self._check_sums(checks.LabelSums.of(y, weight), Extent.of(X), positive)
@@ -687,7 +689,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"validation labels must be among {self.classes_.tolist()}; found "
                 f"{sorted(unknown, key=repr)}"
             )
-        weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checks.checked_weight(weight, X)
         checks.check_sums(checks.LabelSums.of(y, weight), "the weights in validation")
         return Rows(X, y == self.minority_class_, weight)
 

@@ -11,6 +11,7 @@ of what it is, k their number: of five positives that is 0.38, of a hundred 0.93
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ class Cut:
 
     def flags(self, scores: Any) -> Any:
         """Which scores, an array of any library, are at the cut or beyond."""
+        if not hasattr(scores, "dtype"):
+            raise TypeError(f"scores must be an array; found {type(scores).__name__}")
         return scores >= self.score
 
     def __str__(self) -> str:
@@ -111,16 +114,16 @@ def cut_scores(
     return Cut(_score_of(cut, evidence), expectations(worlds, cut, positives=float(k)))
 
 
-def _checked_prior(prior: float | None, positives: int, rows: int) -> float:
+def _checked_prior(prior: Any, positives: int, rows: int) -> float:
     if prior is None and not positives:
         raise ValueError(
             "prior must be given where no row is positive: the positives' share where the model "
             "is used"
         )
-    prior = positives / rows if prior is None else float(prior)
-    if not 0 < prior < 1:
-        raise ValueError(f"prior must be in (0, 1); found {prior:g}")
-    return prior
+    prior = positives / rows if prior is None else prior
+    if not isinstance(prior, Real) or not 0 < float(prior) < 1:
+        raise ValueError(f"prior must be in (0, 1); found {prior!r}")
+    return float(prior)
 
 
 def _score_of(cut: float, evidence: Evidence) -> float:

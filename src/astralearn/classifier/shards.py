@@ -12,14 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _get_feature_names,
-    check_array,
-    column_or_1d,
-)
+from sklearn.utils.validation import _get_feature_names, check_array, column_or_1d
 
-from astralearn.classifier.checks import LabelSums, check_labels
+from astralearn.classifier.checks import LabelSums, check_labels, checked_weight
 from astralearn.classifier.committee import places_in_pool
 from astralearn.classifier.rows import MERGED_UP_TO, merged
 from astralearn.engine.rows import Extent, Rows
@@ -260,4 +255,4 @@ def _labels_and_weight(piece: Piece, X: np.ndarray) -> tuple[np.ndarray, np.ndar
     if not len(y):
         return y, np.empty(0)
     weight = None if piece.weight is None else np.asarray(piece.weight)
-    return y, _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+    return y, checked_weight(weight, X)

@@ -41,6 +41,10 @@ class Forest:
 
     def score(self, u: np.ndarray) -> np.ndarray:
         """The trees' mean vote, (rows,). u: (rows, features), float32."""
+        # Compiled code that trusts both: a feature that u lacks would be foreign memory.
+        known = {tree.n_features for tree in self.trees}
+        if known != {u.shape[1]}:
+            raise ValueError(f"trees of {sorted(known)} features cannot judge {u.shape[1]}")
         total = np.zeros(len(u))
         for tree, votes in zip(self.trees, self.votes, strict=True):
             total += votes[tree.apply(u)]

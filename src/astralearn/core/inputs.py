@@ -16,11 +16,12 @@ import numpy as np
 
 Array = Any  # an array of any namespace
 ArrayLike = Any  # an array, a number or a nested list of numbers
+OPTIONAL = "sample_weight"  # the argument that may be None
 Axis = int | tuple[int, ...] | None
 
 
 def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
-    """(xp, first, second, …): the named values as floating arrays; None stays None.
+    """(xp, first, second, …): the values as floating arrays; weights may be None.
 
     They must broadcast against each other. Numbers take the dtype of the arrays beside them, so
     float32 stays float32 beside 7.396 and beside np.float64(7.396). Half precision becomes float32:
@@ -122,6 +123,8 @@ def _as_array(name: str, value: ArrayLike) -> Any:
             f"{name} must have no mask; found a MaskedArray: take what is not masked, x[~mask], "
             f"or weights of 0"
         )
+    if value is None and name != OPTIONAL:
+        raise TypeError(f"{name} must be an array or a number; found None")
     if value is None or compat.is_array_api_obj(value):
         return value
     try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
-from astralearn.tabular.columns import LARGEST
+from astralearn.tabular.columns import LARGEST, with_text_names
 from astralearn.tabular.readings import reading_of, said_of_reading, typed
 from astralearn.tabular.suspects import ROWS_TO_TELL, check_spelling
 
@@ -164,9 +164,19 @@ def problem_from_frame(
         labels=(" or ".join(others) if len(others) <= 3 else "other", minority),
         notes=tuple(notes),
         columns=tuple(features.columns),
-        groups=None if group is None else pd.factorize(frame[group], use_na_sentinel=False)[0],
+        groups=None if group is None else _groups(frame[group]),
         times=None if time is None else _times(frame[time]),
     )
+
+
+def _groups(column: pd.Series) -> RowNumbers:
+    """A number for each value; UnreadableError for lists and the like."""
+    try:
+        return pd.factorize(column, use_na_sentinel=False)[0]
+    except (TypeError, NotImplementedError) as error:
+        raise UnreadableError(
+            f"{column.name!r} (`group`) must be numbers, words or dates: {error!s:.120}"
+        ) from None
 
 
 def _times(column: pd.Series) -> NDArray[np.float64]:
@@ -202,7 +212,7 @@ class Labelled(NamedTuple):
 
 def labelled(frame: pd.DataFrame, target: str, *, positive: object = None) -> Labelled:
     """The rows with a label, and which label is positive, as in `problem_from_frame`."""
-    frame, target = frame.rename(columns=str), str(target)
+    frame, target = with_text_names(frame), str(target)
     if not frame.columns.is_unique:
         second = frame.columns[frame.columns.duplicated()][0]
         raise UnreadableError(f"there is a second column {second!r}: rename one of the two")

@@ -17,10 +17,18 @@ import numpy as np
 import pandas as pd
 
 from astralearn.datasets.errors import MissingFileError, UnreadableError, UnwritableError
-from astralearn.datasets.tables import read_table
+from astralearn.datasets.tables import (
+    check_unique,
+    header_names,
+    read_table,
+    reading,
+    rows_too_long,
+)
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
+from astralearn.tabular.columns import with_text_names
 
 PARQUET = ".parquet"
+BEYOND = "\0 beyond the header"  # no name of a file
 Result = TypeVar("Result")
 
 
@@ -57,11 +65,12 @@ def row_stream(
     if not os.path.isfile(path):
         raise MissingFileError(f"no such file: {path}")
     name = path.name.lower()
-    if name.endswith(PARQUET):
-        return _ParquetStream(path, rows)
-    if name.endswith(TEXT_ENDINGS):
-        return _TextStream(path, rows, text_form(path, separator=separator, encoding=encoding))
-    return _WholeStream(read_table(path), rows)
+    with reading(path):
+        if name.endswith(PARQUET):
+            return _ParquetStream(path, rows)
+        if name.endswith(TEXT_ENDINGS):
+            return _TextStream(path, rows, text_form(path, separator=separator, encoding=encoding))
+        return _WholeStream(read_table(path), rows)
 
 
 class _TextStream:
@@ -69,28 +78,56 @@ class _TextStream:
         self.path, self.rows = path, rows
         self.form: TextForm | None = form
         self.options = form.options()
+        header_names(path, self._read)
+        self.names = [str(name) for name in self._read(nrows=0, dtype=str).columns]
+        self.beyond = self._beyond()
 
     def columns(self) -> list[str]:
-        return [str(name) for name in self._read(nrows=0, dtype=str).columns]
+        return self.names
 
     def frames(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pd.DataFrame]:
         kinds = dict.fromkeys(texts, str)
         numbers = [name for name in columns if name not in kinds]
-        with self._read(chunksize=self.rows, usecols=list(columns), dtype=kinds) as blocks:
-            for frame in blocks:
-                yield self.form.numbers(frame, numbers) if self.form else frame
+        for frame in self._blocks(usecols=[*columns, *self.beyond], dtype=kinds):
+            yield self.form.numbers(frame, numbers) if self.form else frame
 
     def originals(self) -> Iterator[pd.DataFrame]:
-        yield from self._read(chunksize=self.rows, dtype=str, keep_default_na=False)
+        yield from self._blocks(dtype=str, keep_default_na=False)
+
+    def _beyond(self) -> list[str]:
+        """A column for what stands beyond the header: a separator at rows' ends.
+
+        pandas would cut the first row there, and with it all others; what is longer than the row
+        before it, it refuses.
+        """
+        first = self._read(nrows=1, dtype=str, index_col=None)
+        n_more = 0 if isinstance(first.index, pd.RangeIndex) else first.index.nlevels
+        if n_more > 1:
+            raise rows_too_long(self.path, self.names)
+        return [BEYOND] * n_more
+
+    def _blocks(self, **options: Any) -> Iterator[pd.DataFrame]:
+        """Blocks of rows; UnreadableError where there are none, or one is too long."""
+        names = [*self.names, *self.beyond]
+        with (
+            reading(self.path),
+            self._read(chunksize=self.rows, names=names, header=0, **options) as blocks,
+        ):
+            for frame in blocks:
+                if frame.empty:
+                    raise UnreadableError(f"{self.path} has no rows")
+                for name in self.beyond:
+                    values = frame.pop(name)
+                    if (values.notna() & (values != "")).any():
+                        raise rows_too_long(self.path, self.names)
+                yield frame
 
     def _read(self, **options: Any) -> Any:
         return pd.read_csv(
             self.path,
-            index_col=False,
+            **{"index_col": False, **self.options, **options},
             skipinitialspace=True,
             low_memory=False,
-            **self.options,
-            **options,
         )
 
 
@@ -98,18 +135,14 @@ class _ParquetStream:
     form: TextForm | None = None
 
     def __init__(self, path: Path, rows: int) -> None:
-        try:
-            from pyarrow.parquet import ParquetFile
-        except ImportError as error:
-            raise UnreadableError(
-                f"{path}: reading Parquet needs pyarrow: pip install 'astralearn[parquet]'"
-            ) from error
-        self.rows = rows
-        try:
-            # Buffered ahead, the whole file would be in memory.
-            self.file = ParquetFile(path, pre_buffer=False)
-        except Exception as error:
-            raise UnreadableError(f"{path} cannot be read: {error}") from error
+        from pyarrow.parquet import ParquetFile
+
+        self.path, self.rows = path, rows
+        # Buffered ahead, the whole file would be in memory.
+        self.file = ParquetFile(path, pre_buffer=False)
+        check_unique(path, self.columns())
+        if not self.file.metadata.num_rows:
+            raise UnreadableError(f"{path} has no rows")
 
     def columns(self) -> list[str]:
         return list(self.file.schema_arrow.names)
@@ -119,8 +152,9 @@ class _ParquetStream:
         columns: Sequence[str],
         texts: Sequence[str],  # noqa: ARG002 - a Parquet file knows its texts
     ) -> Iterator[pd.DataFrame]:
-        for batch in self._batches(columns=list(columns)):
-            yield batch.to_pandas()
+        with reading(self.path):
+            for batch in self._batches(columns=list(columns)):
+                yield batch.to_pandas()
 
     def originals(self) -> Iterator[Any]:
         import pyarrow
@@ -130,7 +164,8 @@ class _ParquetStream:
 
     def _batches(self, **options: Any) -> Iterator[Any]:
         # One thread: whoever asks has others for the work on the rows.
-        yield from self.file.iter_batches(batch_size=self.rows, use_threads=False, **options)
+        with reading(self.path):
+            yield from self.file.iter_batches(batch_size=self.rows, use_threads=False, **options)
 
 
 class _WholeStream:
@@ -139,7 +174,7 @@ class _WholeStream:
     form: TextForm | None = None
 
     def __init__(self, frame: pd.DataFrame, rows: int) -> None:
-        self.frame, self.rows = frame.rename(columns=str), rows
+        self.frame, self.rows = with_text_names(frame), rows
 
     def columns(self) -> list[str]:
         return list(self.frame.columns)

@@ -6,7 +6,8 @@ import gzip
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from astralearn.datasets.arff import read_arff
-from astralearn.datasets.errors import MissingFileError, UnreadableError
+from astralearn.datasets.errors import DataError, MissingFileError, UnreadableError
 from astralearn.datasets.text_form import TEXT_ENDINGS, text_form
 
 # What a compressed file may become. One that is larger than memory when it is read would take the
@@ -50,17 +51,20 @@ def read_table(
     for ending, reader in READERS.items():
         if path.name.lower().endswith(ending):
             form = {"separator": separator, "encoding": encoding}
-            frame = _read(path, partial(reader, **form) if ending in TEXT_ENDINGS else reader)
+            with reading(path):
+                frame = reader(path, **(form if ending in TEXT_ENDINGS else {}))
             if frame.empty:
                 raise UnreadableError(f"{path} has no rows")
             return frame
     raise UnreadableError(f"{path}: unknown ending; known are {', '.join(READERS)}")
 
 
-def _read(path: Path, reader: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say of whatever a reader raises which file it is of, as an UnreadableError."""
     try:
-        return reader(path)
-    except UnreadableError:
+        yield
+    except DataError:
         raise
     except ImportError as error:
         kind, needed = ("Excel", "openpyxl") if path.suffix == ".xlsx" else ("Parquet", "pyarrow")
@@ -108,20 +112,39 @@ def _read_separated(
                 **options,
             )
 
-    names = list(read(nrows=1, header=None, dtype=str, na_filter=False).iloc[0])
-    # pandas would rename the second of them, even where it is the target.
-    repeated = [name for name, count in Counter(names).items() if name and count > 1]
-    if repeated:
-        raise UnreadableError(f"{path} has a second column {repeated[0]!r}: rename one of the two")
+    names = header_names(path, read)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             return form.numbers(read())
         except pd.errors.ParserWarning as error:
-            raise UnreadableError(
-                f"{path} has rows of more values than its header has names ({len(names)}): "
-                "name every column"
-            ) from error
+            raise rows_too_long(path, names) from error
+
+
+def header_names(path: Path, read: Callable[..., pd.DataFrame]) -> list[str]:
+    """The names in a text file's first line; UnreadableError where one stands twice.
+
+    read: the file, by options of `pandas.read_csv`.
+    """
+    names = list(read(nrows=1, header=None, dtype=str, na_filter=False).iloc[0])
+    # pandas would rename the second of them, even where it is the target.
+    check_unique(path, names)
+    return names
+
+
+def check_unique(path: Path, names: list[str]) -> None:
+    """Refuse a file in which a name stands twice; empty names may."""
+    repeated = [name for name, count in Counter(names).items() if name and count > 1]
+    if repeated:
+        raise UnreadableError(f"{path} has a second column {repeated[0]!r}: rename one of the two")
+
+
+def rows_too_long(path: Path, names: list[str]) -> UnreadableError:
+    """The error of a text file with rows of more values than names."""
+    return UnreadableError(
+        f"{path} has rows of more values than its header has names ({len(names)}): "
+        "name every column"
+    )
 
 
 class _LimitedGzip(gzip.GzipFile):

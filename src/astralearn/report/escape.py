@@ -71,6 +71,20 @@ def markdown(text: str) -> str:
     return _ENTITY.sub("&amp;", escaped).replace("<", "&lt;")
 
 
+def code(text: str) -> str:
+    """Text as Markdown shows code, on one line, whatever signs it has.
+
+    >>> code("a"), code("a`b")
+    ('`a`', '`` a`b ``')
+    """
+    line = one_line(text) or " "
+    runs = re.findall("`+", line)
+    if not runs:
+        return f"`{line}`"
+    fence = "`" * (1 + max(map(len, runs)))
+    return f"{fence} {line} {fence}"
+
+
 def latex(text: str) -> str:
     """Text as LaTeX prints it, on one line."""
     return "".join(_LATEX.get(letter, letter) for letter in one_line(text))

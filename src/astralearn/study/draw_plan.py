@@ -43,7 +43,7 @@ class DrawPlan:
     def __post_init__(self) -> None:
         check_names(self.problems, self.methods)
         for name in ("draws", "limit"):
-            if getattr(self, name) <= 0:
+            if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be above 0; found {getattr(self, name)}")
         if not self.ks or min(self.ks) < 1:
             raise ValueError(f"ks must be numbers of at least 1; found {list(self.ks)}")

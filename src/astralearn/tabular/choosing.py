@@ -34,8 +34,11 @@ class FlagRule(NamedTuple):
             raise ValueError(f"`share` must lie between 0 and 1; found {self.share}")
         if has_costs:
             for name in ("cost_miss", "cost_alarm"):
-                if not (getattr(self, name) or 0) > 0:
-                    raise ValueError(f"`{name}` must be above 0; found {getattr(self, name)}")
+                cost = getattr(self, name)
+                if not (cost or 0) > 0:
+                    raise ValueError(f"`{name}` must be above 0; found {cost}")
+                if np.isinf(cost):
+                    raise ValueError(f"`{name}` must be finite; found {cost}")
 
     def flagged(self, risk: np.ndarray, ranks: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
         """Whether each row is flagged, (rows,). is_cut: by the model's own cut."""

@@ -20,6 +20,7 @@ import astralearn
 from astralearn.classifier import ASTraClassifier
 from astralearn.classifier.checks import check_labels
 from astralearn.classifier.labels import TwoClasses, positive_index
+from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.shard_fit import Spread, fit_pieces
 from astralearn.classifier.shards import Pieces
 from astralearn.tabular.columns import as_frame, listed
@@ -117,15 +118,16 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         y: two labels, (rows,).
         sample_weight: at least 0, (rows,).
         """
-        y = self._learn_columns(X, y)
-        encoded = self.encoder_.transform(X)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.classifier_ = self._new_classifier().fit(encoded, y, **weights)
-        labels, counts = np.unique(y, return_counts=True)
-        rarer = labels[positive_index(counts)]
-        self.minority_class_ = getattr(self.classifier_, "minority_class_", rarer)
-        is_positive = y == self.minority_class_
-        return self._remember(encoded[~is_positive], len(y), int(is_positive.sum()))
+        with left_whole(self):
+            y = self._learn_columns(X, y)
+            encoded = self.encoder_.transform(X)
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.classifier_ = self._new_classifier().fit(encoded, y, **weights)
+            labels, counts = np.unique(y, return_counts=True)
+            rarer = labels[positive_index(counts)]
+            self.minority_class_ = getattr(self.classifier_, "minority_class_", rarer)
+            is_positive = y == self.minority_class_
+            return self._remember(encoded[~is_positive], len(y), int(is_positive.sum()))
 
     def fit_pieces(self, X: Any, y: Any, pieces: Callable[[TableEncoder], Pieces]) -> Self:
         """Learn columns from some rows, and classes from all rows of a large table.
@@ -133,14 +135,15 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         X, y: as for `fit`, rows that the columns are learned from.
         pieces: all rows in pieces, encoded by the encoder given.
         """
-        y = self._learn_columns(X, y)
-        self.classifier_ = self._new_classifier()
-        spread = Spread.of(pieces(self.encoder_))
-        self.classifier_._warn_of_the_end(*fit_pieces(self.classifier_, spread))
-        self.minority_class_ = self.classifier_.minority_class_
-        of_majority = self.encoder_.transform(as_frame(X)[y != self.minority_class_])
-        n_positives = int(spread.sums.rows[spread.sums.labels == self.minority_class_].sum())
-        return self._remember(of_majority, int(spread.sums.rows.sum()), n_positives)
+        with left_whole(self):
+            y = self._learn_columns(X, y)
+            self.classifier_ = self._new_classifier()
+            spread = Spread.of(pieces(self.encoder_))
+            self.classifier_._warn_of_the_end(*fit_pieces(self.classifier_, spread))
+            self.minority_class_ = self.classifier_.minority_class_
+            of_majority = self.encoder_.transform(as_frame(X)[y != self.minority_class_])
+            n_positives = int(spread.sums.rows[spread.sums.labels == self.minority_class_].sum())
+            return self._remember(of_majority, int(spread.sums.rows.sum()), n_positives)
 
     def _learn_columns(self, X: Any, y: Any) -> np.ndarray:
         """Fit the encoder; returns the labels as an array."""
@@ -224,6 +227,9 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def score_and_risk(self, encoded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`minority_score` and `predict_risk` of encoded rows, for the price of one."""
+        if not hasattr(self.classifier_, "score_and_risk"):
+            kind = type(self.classifier_).__name__
+            raise TypeError(f"scores need risks, which {kind} does not give: use ASTraClassifier")
         score, risk = self.classifier_.score_and_risk(encoded)
         return np.asarray(score), np.asarray(risk)
 
@@ -260,6 +266,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         """Write the fitted classifier to one file without code, for `astralearn.load`."""
         from astralearn.model_file import save
 
+        check_is_fitted(self)
         save(self, path)
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:

@@ -33,9 +33,12 @@ def as_frame(X: Any) -> pd.DataFrame:
     X: a pandas or polars frame, or an array (rows, columns), whose columns become "0", "1", ….
     """
     if isinstance(X, pd.DataFrame):
-        frame = X.rename(columns=str).reset_index(drop=True)
+        frame = with_text_names(X).reset_index(drop=True)
     elif hasattr(X, "columns") and hasattr(X, "get_column"):
         frame = pd.DataFrame({name: X.get_column(name).to_numpy() for name in X.columns})
+    elif X is None or (isinstance(X, (dict, str)) and not hasattr(X, "toarray")):
+        kind = type(X).__name__
+        raise TypeError(f"X must be a data frame or an array (rows, columns); found {kind}")
     else:
         from sklearn.utils import check_array
 
@@ -46,6 +49,22 @@ def as_frame(X: Any) -> pd.DataFrame:
         second = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"there is a second column {second!r}: rename one of the two")
     return frame
+
+
+def with_text_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its column names as texts, one text for a name of several levels."""
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def texts_of(column: pd.Series) -> pd.Series:
+    """The values as texts; ValueError where one is text that no file can hold."""
+    try:
+        return column.astype(str)
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"column {column.name!r} has text that is no Unicode, {error.object[:20]!r}: decode "
+            "it with errors='replace'"
+        ) from error
 
 
 def values_of(column: pd.Series, kind: str) -> Values:
@@ -65,17 +84,24 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(texts[:5]) + more
 
 
+_NO_NUMBERS = (pd.api.types.is_datetime64_any_dtype, pd.api.types.is_complex_dtype)
+
+
 def _as_numbers(column: pd.Series) -> Values:
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         values = (column / pd.Timedelta(days=1)).to_numpy(float)
-    elif pd.api.types.is_datetime64_any_dtype(column.dtype):
+    elif any(is_kind(column.dtype) for is_kind in _NO_NUMBERS):
         values = np.full(len(column), np.nan)
     elif pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(float, na_value=np.nan)
         return Values(_finite(values), np.zeros(len(column), dtype=bool))
     else:
         texts = column.astype(object)
-        values = pd.to_numeric(texts, errors="coerce").to_numpy(float, copy=True)
+        try:
+            numbers = pd.to_numeric(texts, errors="coerce")
+        except OverflowError:  # The text of an integer beyond every float is infinite instead.
+            numbers = pd.to_numeric(texts.where(texts.isna(), texts_of(column)), errors="coerce")
+        values = numbers.to_numpy(float, copy=True)
         is_other = np.isnan(values) & column.notna().to_numpy()
         values[is_other] = [TRUTH.get(str(text).lower(), np.nan) for text in texts[is_other]]
     is_bad = np.isnan(values) & column.notna().to_numpy()
@@ -104,7 +130,7 @@ def _as_words(column: pd.Series) -> Values:
         values = column.fillna(MISSING_WORD)
     else:
         objects = column.astype(object)
-        values = objects.where(objects.notna(), MISSING_WORD).astype(str)
+        values = texts_of(objects.where(objects.notna(), MISSING_WORD))
     return Values(values, np.zeros(len(column), dtype=bool))
 
 

@@ -111,7 +111,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.left_out_ = [str(name) for name in named]
         learned = [name for name in frame.columns if name not in self.left_out_]
         if not learned:
-            raise ValueError("drop leaves no column of X to learn from")
+            said = "drop leaves no column of X" if named else "X has no column"
+            raise ValueError(f"{said} to learn from")
         readings = {name: reading_of(frame[name]) for name in learned}
         self.said_of_readings_ = [
             said for name in learned for said in said_of_reading(frame[name], readings[name])
@@ -157,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             row = int(np.flatnonzero(is_bad)[0])
             value = self.framed(X)[name].iloc[row]
             raise ValueError(
-                f"column {name!r} was learned as {self.kinds_[name]}s; row {row} has {value!r}"
+                f"column {name!r} was learned as {self.kinds_[name]}s; row {row} has {value!r:.80}"
             )
         return encoded.numbers
 

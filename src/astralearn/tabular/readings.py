@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from astralearn.tabular.amounts import amounts_of, written_amounts
-from astralearn.tabular.columns import DATE, NUMBER, WORD, Values, is_text, listed, values_of
+from astralearn.tabular.columns import (
+    DATE,
+    NUMBER,
+    WORD,
+    Values,
+    is_text,
+    listed,
+    texts_of,
+    values_of,
+)
 
 # This share of a column's values makes its kind; the few others stand for gaps.
 SHARE = 0.99
@@ -56,6 +65,11 @@ def reading_of(column: pd.Series) -> Reading:
     """
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return Reading(DATE)
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise ValueError(
+            f"column {column.name!r} has complex numbers: give real and imaginary parts as columns "
+            "of their own"
+        )
     if not is_text(column):
         is_number = pd.api.types.is_numeric_dtype(column.dtype)
         is_duration = pd.api.types.is_timedelta64_dtype(column.dtype)
@@ -65,7 +79,7 @@ def reading_of(column: pd.Series) -> Reading:
         return Reading(WORD)
     if all(isinstance(value, Decimal) for value in present) or _are_long_integers(present):
         return Reading(NUMBER)
-    texts = present.astype(str)
+    texts = texts_of(present)
     for look in (_amount_reading, _number_reading, _date_reading):
         reading = look(texts)
         if reading is not None:

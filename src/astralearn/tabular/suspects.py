@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astralearn.tabular.columns import WORD, listed
+from astralearn.tabular.columns import WORD, listed, values_of
 from astralearn.tabular.readings import kind_of
 
 # Among fewer rows, whole numbers may well be all different by chance.
@@ -44,10 +44,17 @@ def suspects(frame: pd.DataFrame, is_positive: np.ndarray) -> list[Suspect]:
     """
     found = []
     for name in frame.columns:
-        suspect = _copy_of_label(frame[name], is_positive) or id_of_rows(frame[name])
+        try:
+            suspect = _suspect(frame[name], is_positive)
+        except (TypeError, NotImplementedError):  # Lists cannot be counted; their texts can.
+            suspect = _suspect(values_of(frame[name], WORD).values, is_positive)
         if suspect is not None:
             found.append(suspect)
     return found
+
+
+def _suspect(column: pd.Series, is_positive: np.ndarray) -> Suspect | None:
+    return _copy_of_label(column, is_positive) or id_of_rows(column)
 
 
 def id_of_rows(column: pd.Series) -> Suspect | None:

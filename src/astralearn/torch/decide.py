@@ -51,7 +51,7 @@ def _judged(model: nn.Module, loader: Iterable[Any]) -> tuple[Tensor, Tensor]:
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
-        parts = [_one_per_row(model(x), y) for x, y in loader]
+        parts = [_one_per_row(model(x), y) for x, y in map(_pair, loader)]
     finally:
         for module, was_training in modes.items():
             module.training = was_training
@@ -59,6 +59,17 @@ def _judged(model: nn.Module, loader: Iterable[Any]) -> tuple[Tensor, Tensor]:
         raise ValueError("loader must give at least one batch; found none")
     scores, labels = (torch.cat(part) for part in zip(*parts, strict=True))
     return scores, labels
+
+
+def _pair(batch: Any) -> tuple[Any, Tensor]:
+    if isinstance(batch, (tuple, list)) and len(batch) == 2 and isinstance(batch[1], Tensor):
+        return batch[0], batch[1]
+    kinds = (
+        ", ".join(type(part).__name__ for part in batch)
+        if isinstance(batch, (tuple, list))
+        else type(batch).__name__
+    )
+    raise ValueError(f"loader must give batches (inputs, labels) of tensors; found {kinds}")
 
 
 def _one_per_row(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
