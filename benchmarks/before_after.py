@@ -6,9 +6,8 @@
 Each tree runs in a process of its own, on one core. Both take every case in turn, so that whatever
 else the machine does falls on both, and are timed in the processor time that they use. A ratio is
 that of the least times over all turns. Cases call the public names alone, which both trees have.
-The table goes to `--out`, if one is given. results/core_before_after.csv is the rebuilt core beside
-commit f77abd1: several runs of a group or some of its `--cases`, joined by hand, on a machine that
-others kept busy.
+The table goes to `--out`, if one is given. results/core_before_after.csv is one run: the rebuilt
+core beside commit f77abd1.
 """
 
 from __future__ import annotations
