@@ -105,6 +105,7 @@ def test_fit_reaches_the_engines_numbers():
     )
 
 
+@once
 def test_slope_rate_follows_the_engines_an_epoch_behind():
     """Eq. 10 in a callback takes effect on the next epoch, in the engine on the same one."""
     X, y, w = data()
@@ -156,6 +157,7 @@ def test_batches_without_positives_train_on():
     assert all(np.isfinite(value).all() for value in history.history.values())
 
 
+@once
 def test_masks_count_in_fit_and_evaluate():
     """Nothing is learned, so that both see the same logits. JAX shows training metrics no mask."""
     rng = np.random.default_rng(0)
@@ -183,7 +185,9 @@ def test_masks_count_in_fit_and_evaluate():
 
 
 @pytest.mark.filterwarnings("ignore")  # torch.compile's about itself and about Keras
-@pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=COMPILED)])
+@pytest.mark.parametrize(
+    "jit_compile", [pytest.param(False, marks=OTHERS_LONG), pytest.param(True, marks=COMPILED)]
+)
 def test_compiled_or_not(jit_compile):
     """The same steps; the reference is one step of SGD by differences of the core."""
     X, y, w = data(60)
@@ -219,6 +223,7 @@ def test_compiled_or_not(jit_compile):
     )
 
 
+@once
 @pytest.mark.parametrize(
     "policy", ["mixed_float16", pytest.param("mixed_bfloat16", marks=OTHERS_LONG)]
 )
@@ -257,6 +262,7 @@ def dtypes(request):
     keras.config.set_dtype_policy("float32")
 
 
+@once
 @pytest.mark.parametrize(
     ("dtypes", "of_layer"),
     [

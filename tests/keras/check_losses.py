@@ -13,7 +13,7 @@ from astralearn.keras import (
     RootGMNLoss,
     SummedLoss,
 )
-from keras_backend import OTHERS_LONG, gradients, model_gradients, second_derivatives, values
+from keras_backend import OTHERS_LONG, gradients, model_gradients, once, second_derivatives, values
 from oracles import brute_loss
 
 pytestmark = pytest.mark.usefixtures("few")
@@ -227,6 +227,7 @@ def test_through_a_model():
         np.testing.assert_allclose(gradient.ravel(), expected, rtol=1e-4, atol=1e-7)
 
 
+@once
 def test_a_seventh_loss_of_the_table_trains_and_is_saved(monkeypatch):
     """The sum of both classes' error rates, 2 − TPR − TNR, joins `core.LOSSES` alone."""
     seventh = Loss(
