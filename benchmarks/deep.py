@@ -184,7 +184,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("run", "show", "page"))
     parser.add_argument("--k", default="5,20,100")
-    parser.add_argument("--draws", default="0,1")
+    parser.add_argument("--draws", default="0,1,2,3,4")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--tasks", default="", help="one table, e.g. fashion")
     arguments = parser.parse_args()

@@ -24,7 +24,7 @@ import subprocess
 import numpy as np
 
 from deep import judge
-from deep_methods import BATCH, DECAY, HELD_OUT, KEEP, OURS, POSITIVES, RATE, STEPS, Judged, run
+from deep_methods import BATCH, DECAY, HELD_OUT, OURS, POSITIVES, RATE, STEPS, Judged, run
 from deep_tasks import WIDTH, Draw, Task, draw
 from records import RESULTS, put, read_rows, write_rows
 
@@ -53,7 +53,7 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     import keras
 
     from astralearn.keras import (
-        BalancedCrossentropy,
+        AdjustedCrossentropy,
         SlopeRateOptimizer,
         StratifiedBatches,
         decide,
@@ -65,8 +65,8 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     left_out = np.flatnonzero(y == 0)[::HELD_OUT]
     learn = np.setdiff1d(np.arange(len(y)), left_out)
     model = keras.Sequential([*network(x.shape[1]), rare_head(y)])
-    inner = keras.optimizers.AdamW(RATE, weight_decay=DECAY, use_ema=True, ema_momentum=KEEP)
-    model.compile(SlopeRateOptimizer(inner), loss=BalancedCrossentropy())
+    inner = keras.optimizers.AdamW(RATE, weight_decay=DECAY)
+    model.compile(SlopeRateOptimizer(inner), loss=AdjustedCrossentropy())
     batches = StratifiedBatches(
         x[learn], y[learn, None], batch_size=BATCH, positives_per_batch=POSITIVES, seed=seed
     )
