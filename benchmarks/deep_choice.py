@@ -1,7 +1,7 @@
 """Variants of the recipe for a rare class, on a part of the problems of deep.py and other draws.
 
     python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants "…;…"]
-    python benchmarks/deep_choice.py show          # each variant beside the recipe
+    python benchmarks/deep_choice.py page          # the table of docs/pytorch.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
 of its weights. The tables of docs/pytorch.md have draws below 100, so what is chosen here is not
@@ -35,9 +35,10 @@ from astralearn.torch import ASTra, decide, parameter_groups
 from deep import SCORES, judge
 from deep_methods import BATCH, EVEN, HELD_OUT, POSITIVES, RATE, Judged, batches, scores
 from deep_tasks import Draw, Task, draw, network
-from records import RESULTS, read_rows, write_rows
+from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep_choice.csv.gz"
+PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
 COLUMNS = ["problem", "k", "draw", "variant", "keep", "average_precision", "g_mean", "seconds"]
 KEY = ("problem", "k", "draw", "variant")
 TASKS = [
@@ -47,7 +48,7 @@ TASKS = [
     *(Task("fashion", rare, "cnn") for rare in (2, 3, 7)),
 ]
 KEEPS = (0.0, 0.9, 0.95, 0.98)  # 0 is the last step's weights
-BASE = "balanced, decay 1", "0.98"  # what the others are shown beside
+BASE = "adjusted, decay 1", "0.0"  # from which most differ in one thing
 
 
 @dataclass(frozen=True)
@@ -205,35 +206,48 @@ def study(ks: Sequence[int], draws: Sequence[int], variants: Sequence[str]) -> N
             print(f"draw {number}, k = {k}: {task.name}", flush=True)
 
 
-def show() -> None:
-    """Each variant and average beside BASE, over the problems and draws of both."""
-    for score, name in SCORES.items():
-        found: dict[tuple[int, str, str], dict[tuple[str, str], float]] = {}
-        for row in read_rows(RECORDS):
-            of_case = found.setdefault((int(row["k"]), row["variant"], row["keep"]), {})
-            of_case[row["problem"], row["draw"]] = float(row[score])
-        for (k, variant, keep), values in sorted(found.items()):
-            base = found[k, *BASE]
-            shared = sorted(set(values) & set(base))
-            gaps = np.array([values[case] - base[case] for case in shared])
-            p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
-            mean = np.mean([values[case] for case in shared])
+def table() -> str:
+    """Each variant, and averages of BASE's weights, beside BASE over the problems and draws."""
+    found: dict[tuple[str, str, str], dict[tuple[str, str], float]] = {}
+    for row in read_rows(RECORDS):
+        of_case = found.setdefault((row["variant"], row["keep"], row["k"]), {})
+        of_case[row["problem"], row["draw"]] = float(row["average_precision"])
+    ks = sorted({k for *_, k in found}, key=int)
+    lines = ["| average precision beside the first row | " + " | ".join(f"k = {k}" for k in ks)]
+    lines = [lines[0] + " |", "| --- |" + " ---: |" * len(ks)]
+    shown = [(variant, BASE[1]) for variant in VARIANTS]
+    shown += [(BASE[0], str(keep)) for keep in KEEPS[1:]]
+    shown.sort(key=lambda each: each != BASE)
+    for variant, keep in shown:
+        cells = []
+        for k in ks:
+            values, base = found.get((variant, keep, k), {}), found[*BASE, k]
+            gaps = np.array([values[case] - base[case] for case in sorted(set(values) & set(base))])
             wins, losses = (gaps > 0).sum(), (gaps < 0).sum()
-            print(
-                f"{name}, k = {k:3}, {variant:36}, average {keep:4}: {mean:.3f}, "
-                f"{gaps.mean():+.3f}, {wins} : {losses} (p = {p:.2g})"
-            )
+            if (variant, keep) == BASE:
+                cells.append(f"{np.mean(list(base.values())):.3f}")
+            elif not len(gaps):
+                cells.append("–")
+            else:
+                p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
+                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses} ({p:.2g})")
+        name = variant if keep == BASE[1] else f"{variant}, average of weights at {keep}"
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("run", "show"))
+    parser.add_argument("what", choices=("run", "show", "page"))
     parser.add_argument("--k", default="20,5")
     parser.add_argument("--draws", default="100,101")
     parser.add_argument("--variants", default=";".join(VARIANTS))
     arguments = parser.parse_args()
     if arguments.what == "show":
-        show()
+        print(table())
+        return
+    if arguments.what == "page":
+        put(PAGE, "benchmarks/deep_choice.py page", table())
         return
     ks, draws = (list(map(int, text.split(","))) for text in (arguments.k, arguments.draws))
     study(ks, draws, arguments.variants.split(";"))

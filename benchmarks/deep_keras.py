@@ -70,7 +70,8 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     batches = StratifiedBatches(
         x[learn], y[learn, None], batch_size=BATCH, positives_per_batch=POSITIVES, seed=seed
     )
-    model.fit(batches, epochs=-(-STEPS // len(batches)), verbose=0)
+    epochs = -(-STEPS // len(batches))
+    model.fit(batches, epochs=epochs, steps_per_epoch=STEPS // epochs, verbose=0)
     deciding = np.union1d(left_out, np.flatnonzero(y == 1))
     cut = decide(model, x[deciding], y[deciding], "g_mean", seen=True, prior=float(y.mean()))
     scores = np.asarray(model.predict(rows.x_test.numpy(), batch_size=1_000, verbose=0))

@@ -50,7 +50,7 @@ def train(epochs: int = 10, callbacks: tuple = ()) -> tuple[keras.Model, float]:
     """The recipe, cut for the G-Mean; keras.callbacks.TensorBoard shows its readings."""
     x, y = cloud(20, 10_000, seed=0)
     model = network(rare_head(y))  # (1)
-    optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=1.0))
+    optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=0.3))
     readings = [SoftFNR(), SoftFPR(), ERatio()]
     model.compile(optimizer, loss=AdjustedCrossentropy(), metrics=readings)  # (2)
     batches = StratifiedBatches(x[:8_020], y[:8_020], batch_size=128, positives_per_batch=8)  # (3)

@@ -19,7 +19,7 @@ def rare_head(labels: Any, **settings: Any) -> ASTra:
     """ASTra with a slope that starts at and stays below (n₀/n₁)^¼.
 
         model = keras.Sequential([model, rare_head(y)])
-        optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=1.0))
+        optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=0.3))
         model.compile(optimizer, loss=AdjustedCrossentropy(), metrics=[ERatio()])
         model.fit(StratifiedBatches(x, y, batch_size=64, positives_per_batch=4), epochs=20)
 

@@ -23,7 +23,7 @@ class RareHead(nn.Module):
 
         head = RareHead(labels)                      # 0 and 1, of all training rows
         model = nn.Sequential(model, head)           # after the layer that makes logits
-        optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3), weight_decay=1.0)
+        optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3), weight_decay=0.3)
         for x, y in loader:                          # batches of a StratifiedBatchSampler
             head.loss(model(x), y).backward()
             ...
