@@ -22,6 +22,7 @@ import argparse
 import subprocess
 
 import numpy as np
+from scipy.stats import wilcoxon
 
 from deep import judge
 from deep_methods import BATCH, DECAY, HELD_OUT, OURS, POSITIVES, RATE, STEPS, Judged, run
@@ -31,7 +32,7 @@ from records import RESULTS, put, read_rows, write_rows
 RECORDS = RESULTS / "deep_keras.csv.gz"
 COLUMNS = ["backend", "draw", "average_precision", "g_mean"]
 PAGE = Path(__file__).parents[1] / "docs" / "keras.md"
-TASK, K, DRAWS = Task("penbased", 1, "mlp"), 20, range(3)
+TASK, K, DRAWS = Task("penbased", 1, "mlp"), 20, range(10)
 PYTORCH = "pytorch"
 BACKENDS = (PYTORCH, "torch", "jax", "tensorflow")
 
@@ -70,8 +71,7 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     batches = StratifiedBatches(
         x[learn], y[learn, None], batch_size=BATCH, positives_per_batch=POSITIVES, seed=seed
     )
-    epochs = -(-STEPS // len(batches))
-    model.fit(batches, epochs=epochs, steps_per_epoch=STEPS // epochs, verbose=0)
+    model.fit(batches, epochs=round(STEPS / len(batches)), verbose=0)
     deciding = np.union1d(left_out, np.flatnonzero(y == 1))
     cut = decide(model, x[deciding], y[deciding], "g_mean", seen=True, prior=float(y.mean()))
     scores = np.asarray(model.predict(rows.x_test.numpy(), batch_size=1_000, verbose=0))
@@ -92,25 +92,31 @@ def measure(backend: str) -> None:
         found.append({"backend": backend, "draw": str(number), **texts})
         print(backend, number, texts, flush=True)
     rows = [row for row in read_rows(RECORDS) if row["backend"] != backend] + found
-    rows.sort(key=lambda row: (BACKENDS.index(row["backend"]), row["draw"]))
+    rows.sort(key=lambda row: (BACKENDS.index(row["backend"]), int(row["draw"])))
     write_rows(RECORDS, COLUMNS, rows)
 
 
 def table() -> str:
-    """Per backend: the mean of each score, and its least and largest over the draws."""
+    """Per backend: mean and standard deviation over the draws, and the difference from PyTorch."""
     lines = [
-        "| RareHead's recipe | average precision (draws) | G-Mean (draws) |",
-        "|---|---:|---:|",
+        "| RareHead's recipe | average precision | − PyTorch's (p) | G-Mean | − PyTorch's (p) |",
+        "|---|---:|---:|---:|---:|",
     ]
-    rows = read_rows(RECORDS)
-    for backend in dict.fromkeys(row["backend"] for row in rows):
-        texts = []
+    of_backend: dict[str, list[dict[str, str]]] = {}
+    for row in sorted(read_rows(RECORDS), key=lambda row: int(row["draw"])):
+        of_backend.setdefault(row["backend"], []).append(row)
+    for backend in (each for each in BACKENDS if each in of_backend):
+        cells = ["PyTorch itself" if backend == PYTORCH else f"Keras on {backend}"]
         for score in COLUMNS[2:]:
-            values = [float(row[score]) for row in rows if row["backend"] == backend]
-            each = ", ".join(f"{value:.3f}" for value in values)
-            texts.append(f"{np.mean(values):.3f} ({each})")
-        name = "PyTorch itself" if backend == PYTORCH else f"Keras on {backend}"
-        lines.append(f"| {name} | " + " | ".join(texts) + " |")
+            found, base = (
+                np.array([float(row[score]) for row in of_backend[each]])
+                for each in (backend, PYTORCH)
+            )
+            cells.append(f"{found.mean():.3f} ± {found.std(ddof=1):.3f}")
+            gaps = found - base
+            p = wilcoxon(gaps).pvalue if gaps.any() else 1.0
+            cells.append("" if backend == PYTORCH else f"{gaps.mean():+.3f} ({p:.2g})")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
