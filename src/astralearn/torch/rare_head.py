@@ -33,8 +33,7 @@ class RareHead(nn.Module):
     The slope b starts at and stays below (n₀/n₁)^¼, so that it does not run away where batches
     show few positives. The loss is cross-entropy of g less the logarithm of the batch's class
     ratio (logit adjustment): g = 0 is the balanced decision, an example far on the wrong side has
-    the strongest pull, and positives of a batch that are right already leave their share of it
-    to negatives near them.
+    the strongest pull, and of the negatives mostly those pull that score like positives.
 
     labels: 0 and 1, one per training example.
     process_group: joins the classes' counts over its ranks, so that the gradient after DDP is that
