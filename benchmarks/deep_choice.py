@@ -85,6 +85,8 @@ VARIANTS = {
     "adjusted, decay 0.01": Variant(decay=0.01),
     "adjusted, decay 3": Variant(decay=3.0),
     "adjusted, decay 0.3": Variant(decay=0.3),
+    "adjusted, decay 0.3, slope ^3/8": Variant(decay=0.3, power=0.375),
+    "adjusted, decay 0.3, slope ^1/2": Variant(decay=0.3, power=0.5),
     "adjusted, decay 1, slope ^1/8": Variant(power=0.125),
     "adjusted, decay 1, slope ^3/8": Variant(power=0.375),
     "adjusted, decay 1, slope ^1/2": Variant(power=0.5),
