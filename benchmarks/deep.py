@@ -140,10 +140,12 @@ def table(ks: Sequence[int]) -> str:
     lines = ["| mean rank (mean score) | " + " | ".join(head) + " |"]
     lines.append("| --- |" + " ---: |" * len(head))
     columns = {}
+    cases: list[int] = []
     for score in SCORES:
         for k in ks:
             here, others = present(k, ranked), present(k, OTHERS)
             _, values = cells(score, k, here)
+            cases.append(len(set.intersection(*(set(draws_of(score, k, m)) for m in here))))
             ranks = rankdata(-values, axis=1).mean(axis=0)
             texts = [f"{r:.1f} ({m:.3f})" for r, m in zip(ranks, values.mean(0), strict=True)]
             best = int(np.argmin(ranks))
@@ -152,6 +154,7 @@ def table(ks: Sequence[int]) -> str:
             _, also = cells(score, k, [*here, *others])
             means = also.mean(0)[len(here) :] if len(also) else [math.nan] * len(others)
             columns[score, k] |= {m: f"({v:.3f})" for m, v in zip(others, means, strict=True)}
+    lines.append("| problems × draws | " + " | ".join(map(str, cases)) + " |")
     lines += [
         f"| {method} | " + " | ".join(column.get(method, "–") for column in columns.values()) + " |"
         for method in [*ranked, *OTHERS]
