@@ -1,11 +1,11 @@
 """Deep networks and a rare class: astralearn's recipe beside its rivals, drawn anew.
 
-    python benchmarks/deep.py run [--k 5,20,100] [--draws 0,1] [--methods …] [--tasks fashion]
+    python benchmarks/deep.py run [--k 5,20,100] [--draws 0,1,2,3,4] [--methods …] [--tasks fashion]
     python benchmarks/deep.py page                 # the tables of docs/pytorch.md
 
 A run continues where it stopped: every result is added to results/deep.csv.gz. Problems and
 networks are in deep_tasks.py, methods in deep_methods.py. The recipe was chosen on draws from 100
-on of six of the problems; the tables have draws 0 and 1.
+on of six of the problems (deep_choice.py); the tables have draws below 100.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ sys.path[:] = [entry for entry in sys.path if str(Path(entry or ".").resolve()) 
 
 # ruff: noqa: E402
 import argparse
+import fcntl
 import math
 import time
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ from scipy.stats import rankdata, wilcoxon
 from astralearn.study.weighted_scores import average_precision, positive_weight, weighted_counts
 from deep_methods import METHODS, OTHERS, OURS, RIVALS, Judged, run
 from deep_tasks import TASKS, Draw, draw
-from records import RESULTS, read_rows, write_rows
+from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep.csv.gz"
 COLUMNS = [
@@ -38,8 +39,7 @@ COLUMNS = [
     "false_alarms", "seconds",
 ]  # fmt: skip
 KEY = ("problem", "k", "draw", "method")
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- benchmarks/deep.py page: begin -->", "<!-- end -->"
+PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
 SCORES = {"average_precision": "average precision", "g_mean": "G-Mean"}
 LEVEL = 0.05
 
@@ -68,26 +68,31 @@ def judge(judged: Judged, rows: Draw, k: int) -> dict[str, float]:
 def study(ks: Sequence[int], draws: Sequence[int], methods: Sequence[str], tables: str) -> None:
     """Run what the records lack, and add it to them after each problem."""
     torch.set_num_threads(1)
-    rows: list[dict] = list(read_rows(RECORDS))
-    done = {tuple(str(row[name]) for name in KEY) for row in rows}
+    done = {tuple(row[name] for name in KEY) for row in read_rows(RECORDS)}
     for number in draws:
         for k in ks:
             for task in TASKS:
                 missing = [m for m in methods if (task.name, str(k), str(number), m) not in done]
                 if task.table not in (tables or task.table) or not missing:
                     continue
-                data = draw(task, k, number)
+                data, rows = draw(task, k, number), []
                 for method in missing:
                     begin = time.process_time()
                     found = judge(run(method, task, data, number), data, k)
                     found["seconds"] = time.process_time() - begin
                     texts = {name: f"{value:.4g}" for name, value in found.items()}
-                    rows.append(
-                        {"problem": task.name, "k": k, "draw": number, "method": method, **texts}
-                    )
-                rows.sort(key=lambda row: tuple(str(row[name]) for name in KEY))
-                write_rows(RECORDS, COLUMNS, rows)
+                    case = {"problem": task.name, "k": str(k), "draw": str(number)}
+                    rows.append({**case, "method": method, **texts})
+                keep(rows)
                 print(f"draw {number}, k = {k}: {task.name}", flush=True)
+
+
+def keep(found: list[dict[str, str]]) -> None:
+    """Add to the records; several processes may, each its own draws or methods."""
+    with Path(__file__).open() as one_at_a_time:
+        fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
+        rows = {tuple(row[name] for name in KEY): row for row in [*read_rows(RECORDS), *found]}
+        write_rows(RECORDS, COLUMNS, [rows[key] for key in sorted(rows)])
 
 
 def cells(score: str, k: int, methods: Sequence[str]) -> tuple[list[str], np.ndarray]:
@@ -135,10 +140,12 @@ def table(ks: Sequence[int]) -> str:
     lines = ["| mean rank (mean score) | " + " | ".join(head) + " |"]
     lines.append("| --- |" + " ---: |" * len(head))
     columns = {}
+    cases: list[int] = []
     for score in SCORES:
         for k in ks:
             here, others = present(k, ranked), present(k, OTHERS)
             _, values = cells(score, k, here)
+            cases.append(len(set.intersection(*(set(draws_of(score, k, m)) for m in here))))
             ranks = rankdata(-values, axis=1).mean(axis=0)
             texts = [f"{r:.1f} ({m:.3f})" for r, m in zip(ranks, values.mean(0), strict=True)]
             best = int(np.argmin(ranks))
@@ -147,6 +154,7 @@ def table(ks: Sequence[int]) -> str:
             _, also = cells(score, k, [*here, *others])
             means = also.mean(0)[len(here) :] if len(also) else [math.nan] * len(others)
             columns[score, k] |= {m: f"({v:.3f})" for m, v in zip(others, means, strict=True)}
+    lines.append("| problems × draws | " + " | ".join(map(str, cases)) + " |")
     lines += [
         f"| {method} | " + " | ".join(column.get(method, "–") for column in columns.values()) + " |"
         for method in [*ranked, *OTHERS]
@@ -173,18 +181,14 @@ def table(ks: Sequence[int]) -> str:
 def page() -> None:
     """Write the tables between the marks of docs/pytorch.md, at each k of the recipe's."""
     ks = sorted({int(row["k"]) for row in read_rows(RECORDS) if row["method"] == OURS})
-    path = ROOT / "docs" / "pytorch.md"
-    text = path.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END, maxsplit=1)[1]
-    path.write_text(f"{before}{BEGIN}\n{table(ks)}\n{END}{after}", encoding="utf-8")
+    put(PAGE, "benchmarks/deep.py page", table(ks))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("run", "show", "page"))
     parser.add_argument("--k", default="5,20,100")
-    parser.add_argument("--draws", default="0,1")
+    parser.add_argument("--draws", default="0,1,2,3,4")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--tasks", default="", help="one table, e.g. fashion")
     arguments = parser.parse_args()

@@ -1,7 +1,7 @@
 """Variants of the recipe for a rare class, on a part of the problems of deep.py and other draws.
 
-    python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants …]
-    python benchmarks/deep_choice.py show          # each variant beside the recipe
+    python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants "…;…"]
+    python benchmarks/deep_choice.py page          # the table of docs/pytorch.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
 of its weights. The tables of docs/pytorch.md have draws below 100, so what is chosen here is not
@@ -21,7 +21,7 @@ sys.path[:] = [entry for entry in sys.path if str(Path(entry or ".").resolve()) 
 import argparse
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,14 +31,15 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from astralearn.study.weighted_scores import average_precision, positive_weight
-from astralearn.torch import ASTra, parameter_groups
-from deep_methods import BATCH, DECAY, HELD_OUT, KEEP, POSITIVES, RATE, batches, scores
+from astralearn.torch import ASTra, decide, parameter_groups
+from deep import SCORES, judge
+from deep_methods import BATCH, EVEN, HELD_OUT, POSITIVES, RATE, Judged, batches, scores
 from deep_tasks import Draw, Task, draw, network
-from records import RESULTS, read_rows, write_rows
+from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep_choice.csv.gz"
-COLUMNS = ["problem", "k", "draw", "variant", "keep", "average_precision", "seconds"]
+PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
+COLUMNS = ["problem", "k", "draw", "variant", "keep", "average_precision", "g_mean", "seconds"]
 KEY = ("problem", "k", "draw", "variant")
 TASKS = [
     Task("penbased", 1, "mlp"),
@@ -46,40 +47,64 @@ TASKS = [
     Task("signal", 1, "cnn1d"),
     *(Task("fashion", rare, "cnn") for rare in (2, 3, 7)),
 ]
-KEEPS = (0.0, 0.95, KEEP)  # 0 is the last step's weights
+KEEPS = (0.0, 0.9, 0.95, 0.98)  # 0 is the last step's weights
+BASE = "adjusted, decay 1", "0.0"  # from which most differ in one thing
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What differs from the recipe.
+    """A way to train.
 
     adjusted: 0 is the mean of both classes' cross-entropies, 1 cross-entropy of logits less the
         logarithm of the batch's class ratio (logit adjustment), between them a mixture.
     power: of the class ratio, at which the slope starts and which it stays below; 0 is no warp.
-    positives: in a batch of BATCH, as many as there are at most.
-    per_positive: whether `decay` is divided by the number of positives.
+    decay: AdamW's weight decay.
+    positives: in a batch of BATCH, at most as many as there are but where they are repeated.
+    noise: its deviation, added to inputs, which have a deviation of 1.
+    mixed: how far at most an input is moved towards another positive ("positive") or towards a
+        negative of the batch ("negative"), if it is a positive.
+    left_out: every so many-th negative is left out, to decide on; 0 leaves out none.
     radius: of sharpness-aware steps by the positives' gradient; 0 takes plain ones.
     """
 
-    adjusted: float = 0.0
+    adjusted: float = 1.0
     power: float = 0.25
-    decay: float = DECAY
-    per_positive: bool = False
+    decay: float = 1.0
     positives: int = POSITIVES
+    noise: float = 0.0
+    mixed: tuple[str, float] | None = None
+    left_out: int = HELD_OUT
     radius: float = 0.0
 
 
 VARIANTS = {
-    "recipe": Variant(),
-    "logit-adjusted": Variant(adjusted=1.0),
-    "half adjusted": Variant(adjusted=0.5),
-    "decay 0.1": Variant(decay=0.1),
-    "decay 5/k": Variant(decay=5.0, per_positive=True),
-    "slope ^1/8": Variant(power=0.125),
-    "no warp": Variant(power=0.0),
-    "16 positives": Variant(positives=16),
-    "SAM 0.02": Variant(radius=0.02),
-    "SAM 0.1": Variant(radius=0.1),
+    "balanced, decay 1": Variant(adjusted=0.0),
+    "half adjusted, decay 1": Variant(adjusted=0.5),
+    "adjusted, decay 1": Variant(),
+    "adjusted, decay 0.1": Variant(decay=0.1),
+    "adjusted, decay 0.01": Variant(decay=0.01),
+    "adjusted, decay 3": Variant(decay=3.0),
+    "adjusted, decay 0.3": Variant(decay=0.3),
+    "adjusted, decay 0.3, slope ^3/8": Variant(decay=0.3, power=0.375),
+    "adjusted, decay 0.3, slope ^1/2": Variant(decay=0.3, power=0.5),
+    "adjusted, decay 1, slope ^1/8": Variant(power=0.125),
+    "adjusted, decay 1, slope ^3/8": Variant(power=0.375),
+    "adjusted, decay 1, slope ^1/2": Variant(power=0.5),
+    "adjusted, decay 1, no warp": Variant(power=0.0),
+    "adjusted, decay 0.1, no warp": Variant(power=0.0, decay=0.1),
+    "adjusted, decay 1, 8 positives": Variant(positives=8),
+    "adjusted, decay 1, 16 positives": Variant(positives=16),
+    "adjusted, decay 1, 32 positives": Variant(positives=EVEN),
+    "adjusted, decay 1, all learn": Variant(left_out=0),
+    "adjusted, decay 1, a tenth left out": Variant(left_out=10),
+    "adjusted, decay 1, noise 0.1": Variant(noise=0.1),
+    "adjusted, decay 1, noise 0.3": Variant(noise=0.3),
+    "adjusted, decay 1, between positives": Variant(mixed=("positive", 0.5)),
+    "adjusted, decay 1, towards negatives": Variant(mixed=("negative", 0.3)),
+    "adjusted, decay 1, SAM 0.02": Variant(radius=0.02),
+    "adjusted, decay 1, SAM 0.1": Variant(radius=0.1),
+    "rival: oversampling": Variant(power=0.0, decay=0.0, positives=EVEN, left_out=0),
+    "rival: logit adjustment": Variant(power=0.0, decay=0.0, left_out=0),
 }
 
 
@@ -107,45 +132,56 @@ class RareSAM:
             torch._foreach_sub_(self.weights, steps)
 
 
-def precisions(variant: Variant, task: Task, rows: Draw, k: int, seed: int) -> list[float]:
-    """Train once; the average precision of each of KEEPS."""
+def varied(x: Tensor, y: Tensor, variant: Variant) -> Tensor:
+    """The inputs of a batch, moved as the variant says."""
+    if variant.mixed:
+        (rare,) = torch.nonzero(y == 1, as_tuple=True)
+        towards, most = variant.mixed
+        others = rare if towards == "positive" else torch.nonzero(y == 0).reshape(-1)
+        other = others[torch.randint(len(others), (len(rare),))]
+        share = most * torch.rand(len(rare), *[1] * (x.ndim - 1))
+        x = x.index_copy(0, rare, torch.lerp(x[rare], x[other], share))
+    return x + variant.noise * torch.randn_like(x) if variant.noise else x
+
+
+def judged(
+    variant: Variant, task: Task, rows: Draw, k: int, seed: int
+) -> Iterator[dict[str, float]]:
+    """Train once; the scores of each of KEEPS."""
     torch.manual_seed(seed)
+    left_out = torch.nonzero(rows.y == 0).reshape(-1)[:: variant.left_out or HELD_OUT]
     learns = torch.ones(len(rows.y), dtype=torch.bool)
-    learns[torch.nonzero(rows.y == 0).reshape(-1)[::HELD_OUT]] = False
+    learns[left_out] = not variant.left_out
     x, y = rows.x[learns], rows.y[learns]
     inner, model = network(task), nn.Sequential()
     model.append(inner)
     if variant.power:
         model.append(ASTra(slope_max=((len(rows.y) - k) / k) ** variant.power))
     groups = parameter_groups(model, lr=RATE) if variant.power else model.parameters()
-    decay = variant.decay / k if variant.per_positive else variant.decay
-    optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=decay)
+    optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=variant.decay)
     averages = [
         AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(keep), use_buffers=True)
         for keep in KEEPS[1:]
     ]
-    positives = min(k, variant.positives)
-    log_ratio = math.log((BATCH - positives) / positives)
+    log_ratio = math.log((BATCH - variant.positives) / variant.positives)
     offset = variant.adjusted * log_ratio
     ratio = torch.tensor(math.exp(log_ratio - offset))
     sharp = RareSAM(list(inner.parameters()), variant.radius)
-    for chosen in batches(y, seed, positives):
+    for chosen in batches(y, seed, variant.positives):
         optimizer.zero_grad()
+        of_batch = varied(x[chosen], y[chosen], variant), y[chosen]
         if variant.radius:
-            sharp.backward(model, x[chosen], y[chosen], offset, ratio)
+            sharp.backward(model, *of_batch, offset, ratio)
         else:
-            bce(model(x[chosen]) - offset, y[chosen], pos_weight=ratio).backward()
+            bce(model(of_batch[0]) - offset, of_batch[1], pos_weight=ratio).backward()
         optimizer.step()
         for average in averages:
             average.update_parameters(model)
-    truth = rows.y_test.numpy().astype(np.int8)
-    weight = positive_weight(
-        k / len(rows.y), positives=int(truth.sum()), negatives=int((truth == 0).sum())
-    )
-    return [
-        average_precision(truth, scores(each, rows.x_test), positive_weight=weight)
-        for each in (model, *averages)
-    ]
+    rare = rows.y == 1
+    deciding = [(rows.x[left_out], rows.y[left_out]), (rows.x[rare], rows.y[rare])]
+    for each in (model, *averages):
+        cut = decide(each, deciding, "g_mean", seen=True, prior=k / len(rows.y))
+        yield judge(Judged(scores(each, rows.x_test), cut.score), rows, k)
 
 
 def study(ks: Sequence[int], draws: Sequence[int], variants: Sequence[str]) -> None:
@@ -159,12 +195,12 @@ def study(ks: Sequence[int], draws: Sequence[int], variants: Sequence[str]) -> N
         data = draw(task, k, number) if missing else None
         for variant in missing:
             begin = time.process_time()
-            found = precisions(VARIANTS[variant], task, data, k, number)
+            found = list(judged(VARIANTS[variant], task, data, k, number))
             case = {"problem": task.name, "k": k, "draw": number, "variant": variant}
             case["seconds"] = f"{time.process_time() - begin:.4g}"
             rows += [
-                {**case, "keep": keep, "average_precision": f"{value:.4g}"}
-                for keep, value in zip(KEEPS, found, strict=True)
+                {**case, "keep": keep, **{score: f"{of_keep[score]:.4g}" for score in SCORES}}
+                for keep, of_keep in zip(KEEPS, found, strict=True)
             ]
         if missing:
             rows.sort(key=lambda row: tuple(str(row[name]) for name in (*KEY, "keep")))
@@ -172,37 +208,51 @@ def study(ks: Sequence[int], draws: Sequence[int], variants: Sequence[str]) -> N
             print(f"draw {number}, k = {k}: {task.name}", flush=True)
 
 
-def show() -> None:
-    """Each variant and average beside the recipe, over the problems and draws of both."""
+def table() -> str:
+    """Each variant, and averages of BASE's weights, beside BASE over the problems and draws."""
     found: dict[tuple[str, str, str], dict[tuple[str, str], float]] = {}
     for row in read_rows(RECORDS):
-        of_case = found.setdefault((row["k"], row["variant"], row["keep"]), {})
+        of_case = found.setdefault((row["variant"], row["keep"], row["k"]), {})
         of_case[row["problem"], row["draw"]] = float(row["average_precision"])
-    for (k, variant, keep), values in sorted(found.items()):
-        base = found[k, "recipe", str(KEEP)]
-        shared = sorted(set(values) & set(base))
-        gaps = np.array([values[case] - base[case] for case in shared])
-        p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
-        mean = np.mean([values[case] for case in shared])
-        wins, losses = (gaps > 0).sum(), (gaps < 0).sum()
-        print(
-            f"k = {k:3} {variant:16} average {keep:4}: {mean:.3f}, {gaps.mean():+.3f} beside the "
-            f"recipe, {wins} : {losses} (p = {p:.2g})"
-        )
+    ks = sorted({k for *_, k in found}, key=int)
+    lines = ["| average precision beside the first row | " + " | ".join(f"k = {k}" for k in ks)]
+    lines = [lines[0] + " |", "| --- |" + " ---: |" * len(ks)]
+    shown = [(variant, BASE[1]) for variant in VARIANTS]
+    shown += [(BASE[0], str(keep)) for keep in KEEPS[1:]]
+    shown.sort(key=lambda each: each != BASE)
+    for variant, keep in shown:
+        cells = []
+        for k in ks:
+            values, base = found.get((variant, keep, k), {}), found[*BASE, k]
+            gaps = np.array([values[case] - base[case] for case in sorted(set(values) & set(base))])
+            wins, losses = (gaps > 0).sum(), (gaps < 0).sum()
+            if (variant, keep) == BASE:
+                cells.append(f"{np.mean(list(base.values())):.3f}")
+            elif not len(gaps):
+                cells.append("–")
+            else:
+                p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
+                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses} ({p:.2g})")
+        name = variant if keep == BASE[1] else f"{variant}, average of weights at {keep}"
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("run", "show"))
+    parser.add_argument("what", choices=("run", "show", "page"))
     parser.add_argument("--k", default="20,5")
     parser.add_argument("--draws", default="100,101")
-    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--variants", default=";".join(VARIANTS))
     arguments = parser.parse_args()
     if arguments.what == "show":
-        show()
+        print(table())
+        return
+    if arguments.what == "page":
+        put(PAGE, "benchmarks/deep_choice.py page", table())
         return
     ks, draws = (list(map(int, text.split(","))) for text in (arguments.k, arguments.draws))
-    study(ks, draws, arguments.variants.split(","))
+    study(ks, draws, arguments.variants.split(";"))
 
 
 if __name__ == "__main__":

@@ -22,16 +22,17 @@ import argparse
 import subprocess
 
 import numpy as np
+from scipy.stats import wilcoxon
 
 from deep import judge
-from deep_methods import BATCH, DECAY, HELD_OUT, KEEP, OURS, POSITIVES, RATE, STEPS, Judged, run
+from deep_methods import BATCH, DECAY, HELD_OUT, OURS, POSITIVES, RATE, STEPS, Judged, run
 from deep_tasks import WIDTH, Draw, Task, draw
 from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep_keras.csv.gz"
 COLUMNS = ["backend", "draw", "average_precision", "g_mean"]
 PAGE = Path(__file__).parents[1] / "docs" / "keras.md"
-TASK, K, DRAWS = Task("penbased", 1, "mlp"), 20, range(3)
+TASK, K, DRAWS = Task("penbased", 1, "mlp"), 20, range(10)
 PYTORCH = "pytorch"
 BACKENDS = (PYTORCH, "torch", "jax", "tensorflow")
 
@@ -53,7 +54,7 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     import keras
 
     from astralearn.keras import (
-        BalancedCrossentropy,
+        AdjustedCrossentropy,
         SlopeRateOptimizer,
         StratifiedBatches,
         decide,
@@ -65,12 +66,12 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     left_out = np.flatnonzero(y == 0)[::HELD_OUT]
     learn = np.setdiff1d(np.arange(len(y)), left_out)
     model = keras.Sequential([*network(x.shape[1]), rare_head(y)])
-    inner = keras.optimizers.AdamW(RATE, weight_decay=DECAY, use_ema=True, ema_momentum=KEEP)
-    model.compile(SlopeRateOptimizer(inner), loss=BalancedCrossentropy())
+    inner = keras.optimizers.AdamW(RATE, weight_decay=DECAY)
+    model.compile(SlopeRateOptimizer(inner), loss=AdjustedCrossentropy())
     batches = StratifiedBatches(
         x[learn], y[learn, None], batch_size=BATCH, positives_per_batch=POSITIVES, seed=seed
     )
-    model.fit(batches, epochs=-(-STEPS // len(batches)), verbose=0)
+    model.fit(batches, epochs=round(STEPS / len(batches)), verbose=0)
     deciding = np.union1d(left_out, np.flatnonzero(y == 1))
     cut = decide(model, x[deciding], y[deciding], "g_mean", seen=True, prior=float(y.mean()))
     scores = np.asarray(model.predict(rows.x_test.numpy(), batch_size=1_000, verbose=0))
@@ -91,25 +92,31 @@ def measure(backend: str) -> None:
         found.append({"backend": backend, "draw": str(number), **texts})
         print(backend, number, texts, flush=True)
     rows = [row for row in read_rows(RECORDS) if row["backend"] != backend] + found
-    rows.sort(key=lambda row: (BACKENDS.index(row["backend"]), row["draw"]))
+    rows.sort(key=lambda row: (BACKENDS.index(row["backend"]), int(row["draw"])))
     write_rows(RECORDS, COLUMNS, rows)
 
 
 def table() -> str:
-    """Per backend: the mean of each score, and its least and largest over the draws."""
+    """Per backend: mean and standard deviation over the draws, and the difference from PyTorch."""
     lines = [
-        "| RareHead's recipe | average precision (draws) | G-Mean (draws) |",
-        "|---|---:|---:|",
+        "| RareHead's recipe | average precision | − PyTorch's (p) | G-Mean | − PyTorch's (p) |",
+        "|---|---:|---:|---:|---:|",
     ]
-    rows = read_rows(RECORDS)
-    for backend in dict.fromkeys(row["backend"] for row in rows):
-        texts = []
+    of_backend: dict[str, list[dict[str, str]]] = {}
+    for row in sorted(read_rows(RECORDS), key=lambda row: int(row["draw"])):
+        of_backend.setdefault(row["backend"], []).append(row)
+    for backend in (each for each in BACKENDS if each in of_backend):
+        cells = ["PyTorch itself" if backend == PYTORCH else f"Keras on {backend}"]
         for score in COLUMNS[2:]:
-            values = [float(row[score]) for row in rows if row["backend"] == backend]
-            each = ", ".join(f"{value:.3f}" for value in values)
-            texts.append(f"{np.mean(values):.3f} ({each})")
-        name = "PyTorch itself" if backend == PYTORCH else f"Keras on {backend}"
-        lines.append(f"| {name} | " + " | ".join(texts) + " |")
+            found, base = (
+                np.array([float(row[score]) for row in of_backend[each]])
+                for each in (backend, PYTORCH)
+            )
+            cells.append(f"{found.mean():.3f} ± {found.std(ddof=1):.3f}")
+            gaps = found - base
+            p = wilcoxon(gaps).pvalue if gaps.any() else 1.0
+            cells.append("" if backend == PYTORCH else f"{gaps.mean():+.3f} ({p:.2g})")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

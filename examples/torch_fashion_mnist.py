@@ -107,8 +107,10 @@ def train(
         "RareHead": lambda: (network(head), head.loss),
     }[method]()
     has_slope = method in ("GMN-ASTra", "RareHead")
-    optimizer = torch.optim.Adam(
-        parameter_groups(model, lr=1e-3) if has_slope else model.parameters(), lr=1e-3
+    optimizer = torch.optim.AdamW(
+        parameter_groups(model, lr=1e-3) if has_slope else model.parameters(),
+        lr=1e-3,
+        weight_decay=0.3 if method == "RareHead" else 0.0,
     )
     for _ in range(epochs):
         for x, target in batches:

@@ -4,7 +4,7 @@ import pytest
 
 from astralearn.classifier.model_cut import cut_scores
 from astralearn.keras import (
-    BalancedCrossentropy,
+    AdjustedCrossentropy,
     ERatio,
     SlopeRateOptimizer,
     StratifiedBatches,
@@ -29,7 +29,7 @@ def test_the_recipe_trains_and_its_cut_finds_new_positives():
         [keras.Input((6,)), keras.layers.Dense(8, "tanh"), keras.layers.Dense(1), rare_head(y)]
     )
     inner = keras.optimizers.AdamW(1e-2, weight_decay=1.0, use_ema=True, ema_momentum=0.98)
-    model.compile(SlopeRateOptimizer(inner), loss=BalancedCrossentropy(), metrics=[ERatio()])
+    model.compile(SlopeRateOptimizer(inner), loss=AdjustedCrossentropy(), metrics=[ERatio()])
     batches = StratifiedBatches(x[:1200], y[:1200], batch_size=64, positives_per_batch=4)
     history = model.fit(batches, epochs=3, verbose=0).history
     assert history["loss"][-1] < history["loss"][0]

@@ -15,9 +15,9 @@ X = torch.randn(24, 4, generator=torch.Generator().manual_seed(0))
 Y = (torch.arange(24) < 3).float()
 
 
-def by_class(g, y):
-    """The loss, each class by itself."""
-    return (bce(g[y == 0], y[y == 0]) + bce(g[y == 1], y[y == 1])) / 2
+def adjusted(g, y, negatives=21, positives=3):
+    """The loss, its class ratio as a number."""
+    return bce(g - math.log(negatives / positives), y)
 
 
 def trained(step, steps=6):
@@ -56,26 +56,48 @@ def test_without_a_rare_class_it_is_the_plain_sigmoid():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_loss_is_the_mean_of_both_classes_cross_entropies(dtype):
+def test_the_loss_is_cross_entropy_less_the_batch_s_log_ratio(dtype):
     head = RareHead(LABELS)
     g = X[:, 0].to(dtype).requires_grad_()
     twin = g.detach().clone().requires_grad_()
-    loss, expected = head.loss(g, Y.int()), by_class(twin, Y.to(dtype))
+    loss, expected = head.loss(g, Y.int()), adjusted(twin, Y.to(dtype))
     torch.testing.assert_close(loss, expected)
     loss.backward()
     expected.backward()
     torch.testing.assert_close(g.grad, twin.grad)
 
 
-def test_a_class_that_is_missing_and_labels_that_are():
+def test_logit_0_is_the_balanced_decision():
+    g = torch.zeros((), requires_grad=True)
+    RareHead(LABELS).loss(g.expand(24), Y).backward()
+    torch.testing.assert_close(g.grad, torch.tensor(0.0))
+
+
+def test_a_class_that_is_missing_counts_as_one_in_the_ratio():
     head = RareHead(LABELS)
-    g = X[:, 0]
-    torch.testing.assert_close(head.loss(g, torch.zeros(24)), bce(g, torch.zeros(24)) / 2)
+    for y, counts in ((torch.zeros(24), (24, 1)), (torch.ones(24), (1, 24))):
+        g = X[:, 0].clone().requires_grad_()
+        loss = head.loss(g, y)
+        torch.testing.assert_close(loss, adjusted(g, y, *counts))
+        loss.backward()
+        assert (g.grad != 0).all()
+
+
+def test_labels_that_are_missing():
+    head = RareHead(LABELS)
+    g = X[:, 0].clone().requires_grad_()
     gaps = Y.clone()
     gaps[4:9] = math.nan
     known = ~gaps.isnan()
-    torch.testing.assert_close(head.loss(g, gaps), by_class(g[known], Y[known]))
-    assert head.loss(g, torch.full((24,), math.nan)).item() == 0
+    loss = head.loss(g, gaps)
+    torch.testing.assert_close(loss, adjusted(g[known], Y[known], 16))
+    loss.backward()
+    assert (g.grad[~known] == 0).all()
+    g.grad = None
+    loss = head.loss(g, torch.full((24,), math.nan))
+    loss.backward()
+    assert loss.item() == 0
+    assert (g.grad == 0).all()
 
 
 def test_readings_are_the_monitor_s_since_the_last_call():

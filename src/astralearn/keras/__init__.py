@@ -42,13 +42,13 @@ from astralearn.keras.losses import (
 )
 from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
 from astralearn.keras.optimizer import SlopeRateOptimizer
-from astralearn.keras.rare_head import BalancedCrossentropy, rare_head
+from astralearn.keras.rare_head import AdjustedCrossentropy, rare_head
 from astralearn.keras.stratified import StratifiedBatches
 
 __all__ = [
     "ASTra",
+    "AdjustedCrossentropy",
     "BalancedAccuracyLoss",
-    "BalancedCrossentropy",
     "BestAfterBurnIn",
     "ERatio",
     "F1Loss",

@@ -19,8 +19,8 @@ def rare_head(labels: Any, **settings: Any) -> ASTra:
     """ASTra with a slope that starts at and stays below (n₀/n₁)^¼.
 
         model = keras.Sequential([model, rare_head(y)])
-        optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3))
-        model.compile(optimizer, loss=BalancedCrossentropy(), metrics=[ERatio()])
+        optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=0.3))
+        model.compile(optimizer, loss=AdjustedCrossentropy(), metrics=[ERatio()])
         model.fit(StratifiedBatches(x, y, batch_size=64, positives_per_batch=4), epochs=20)
 
     The limit keeps the slope from running away where batches show few positives.
@@ -42,30 +42,35 @@ def rare_head(labels: Any, **settings: Any) -> ASTra:
 
 
 @keras.saving.register_keras_serializable(package="astralearn")
-class BalancedCrossentropy(keras.losses.Loss):
-    """Half the sum of both classes' mean cross-entropies over the batch, on logits.
+class AdjustedCrossentropy(keras.losses.Loss):
+    """Mean cross-entropy of logits less the logarithm of the batch's class ratio.
 
-    A class that the batch lacks counts for nothing. Labels, weights and what happens to wrong ones
-    are as in `SummedLoss`.
+    So logit 0 is the balanced decision whatever the batch's ratio is (logit adjustment). A class
+    that the batch lacks counts as one example of it in the ratio. Labels, weights and what happens
+    to wrong ones are as in `SummedLoss`.
 
     name: in the logs.
     dtype: dtype or policy to compute in.
 
-    >>> loss = BalancedCrossentropy()
-    >>> round(float(loss(np.asarray([0.0, 0.0, 1.0]), np.zeros(3, "float32"))), 4)
+    >>> loss = AdjustedCrossentropy()
+    >>> g = np.log(np.asarray([2.0, 2.0, 2.0], "float32"))  # less ln 2 these are 0
+    >>> round(float(loss(np.asarray([0.0, 0.0, 1.0]), g)), 4)
     0.6931
     """
 
-    def __init__(self, name: str = "balanced_crossentropy", dtype: Any = None) -> None:
+    def __init__(self, name: str = "adjusted_crossentropy", dtype: Any = None) -> None:
         policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
         super().__init__(name=name, dtype=policy.compute_dtype)
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:
         g, y, weight, valid = checked_batch(y_true, y_pred, sample_weight, self.dtype)
-        positive, negative = y, 1.0 - y
-        if weight is not None:
-            positive, negative = weight * positive, weight * negative
-        loss = 0.5 * (_mean(ops.softplus(-g), positive) + _mean(ops.softplus(g), negative))
+        weight = ops.ones_like(y) if weight is None else weight * ops.ones_like(y)
+        total, positives = ops.sum(weight), ops.sum(weight * y)
+        one = total / ops.maximum(ops.sum(ops.cast(weight > 0, g.dtype)), 1.0)
+        negatives = ops.sum(weight * (1.0 - y))
+        adjusted = g - _log_or(negatives, one) + _log_or(positives, one)
+        each = ops.softplus((1.0 - 2.0 * y) * adjusted)
+        loss = ops.sum(weight * each) / ops.where(total > 0, total, 1.0)
         return loss if valid is None else ops.where(valid, loss, float("nan"))
 
     def call(self, y_true: Any, y_pred: Any) -> Array:
@@ -75,7 +80,7 @@ class BalancedCrossentropy(keras.losses.Loss):
         return {"name": self.name, "dtype": self.dtype}
 
 
-def _mean(values: Array, weight: Array) -> Array:
-    """The weighted mean, 0 without weight."""
-    total = ops.sum(weight)
-    return ops.sum(weight * values) / ops.where(total > 0, total, 1.0)
+def _log_or(total: Array, one: Array) -> Array:
+    """The logarithm of a class's weight, of one example's where it has none."""
+    some = ops.where(total > 0, total, one)
+    return ops.log(ops.where(some > 0, some, 1.0))

@@ -13,8 +13,8 @@ class StratifiedBatches(keras.utils.PyDataset):
 
     Each epoch goes through all negatives once, in an order of its own. It deals the positives out
     and starts again when they run out, so the class proportions differ from the data's:
-    `BalancedCrossentropy` and the losses of `SummedLoss`, made of rates within each class, do not
-    notice. A last incomplete batch is left out.
+    `AdjustedCrossentropy` corrects for the batch's own, and the losses of `SummedLoss`, made of
+    rates within each class, do not notice. A last incomplete batch is left out.
 
     x: an array of rows.
     y: 0 and 1, one per row.

@@ -23,7 +23,7 @@ class RareHead(nn.Module):
 
         head = RareHead(labels)                      # 0 and 1, of all training rows
         model = nn.Sequential(model, head)           # after the layer that makes logits
-        optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3))
+        optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3), weight_decay=0.3)
         for x, y in loader:                          # batches of a StratifiedBatchSampler
             head.loss(model(x), y).backward()
             ...
@@ -31,8 +31,9 @@ class RareHead(nn.Module):
         cut = decide(model, left_out)                # and flag with cut.flags(model(x))
 
     The slope b starts at and stays below (n₀/n₁)^¼, so that it does not run away where batches
-    show few positives. The loss is the mean of both classes' mean cross-entropies: the end of the
-    family of GMN (`core.losses`) at which an example far on the wrong side has the strongest pull.
+    show few positives. The loss is cross-entropy of g less the logarithm of the batch's class
+    ratio (logit adjustment): g = 0 is the balanced decision, an example far on the wrong side has
+    the strongest pull, and of the negatives mostly those pull that score like positives.
 
     labels: 0 and 1, one per training example.
     process_group: joins the classes' counts over its ranks, so that the gradient after DDP is that
@@ -41,7 +42,8 @@ class RareHead(nn.Module):
     >>> head = RareHead([0] * 810 + [1] * 10)
     >>> round(head.astra.slope.item(), 2)
     3.0
-    >>> round(head.loss(head(torch.zeros(4)), torch.tensor([0, 0, 0, 1])).item(), 4)
+    >>> g = torch.full((4,), 3.0).log()  # less the logarithm of 3 negatives per positive it is 0
+    >>> round(head.loss(g, torch.tensor([0, 0, 0, 1])).item(), 4)
     0.6931
     """
 
@@ -66,10 +68,11 @@ class RareHead(nn.Module):
         return g
 
     def loss(self, g: Tensor, target: Tensor) -> Tensor:
-        """Half the sum of both classes' mean cross-entropies over the batch.
+        """Mean cross-entropy of g less the logarithm of the batch's class ratio.
 
-        A class that the batch lacks counts for nothing. With a process group each rank gets its
-        part of the loss, as many times as there are ranks, because DDP averages gradients.
+        A class that the batch lacks counts as one example of it in the ratio. With a process group
+        each rank gets its part of the joined batch's loss, as many times as there are ranks,
+        because DDP averages gradients.
 
         g: what the model gave.
         target: 0 and 1 of the same shape; NaN marks missing labels.
@@ -78,18 +81,17 @@ class RareHead(nn.Module):
         g, y, weight = known_labels(g, target, None, None)
         # Missing labels are 0, so y needs no weight.
         positives = y.sum()
-        negatives = (g.numel() if weight is None else weight.sum()) - positives
+        known = g.numel() if weight is None else weight.sum()
+        counts, ranks = torch.stack((known - positives, positives)), 1
         if self.training:
-            self._count(g.detach(), y, weight, negatives, positives)
-        counts = torch.stack((negatives, positives))
-        scale = 0.5
+            self._count(g.detach(), y, weight, counts)
         if self.process_group is not None and self.process_group is not False:
             dist.all_reduce(counts, group=group_of(self.process_group))
-            scale *= world_size(self.process_group)
-        of_negative, of_positive = (scale / counts.clamp(min=1.0)).unbind(0)
-        each = torch.lerp(of_negative, of_positive, y)
-        each = each if weight is None else each * weight
-        return binary_cross_entropy_with_logits(g, y, weight=each, reduction="sum")
+            ranks = world_size(self.process_group)
+        of_negatives, of_positives = counts.clamp(min=1.0).log().unbind(0)
+        adjusted = g - (of_negatives - of_positives)
+        summed = binary_cross_entropy_with_logits(adjusted, y, weight=weight, reduction="sum")
+        return summed * (ranks / counts.sum().clamp(min=1.0))
 
     def readings(self) -> dict[str, float]:
         """What training batches showed since the last call, over all ranks.
@@ -113,9 +115,8 @@ class RareHead(nn.Module):
             writer.add_scalar(prefix + name, value, step)
         return readings
 
-    @torch.no_grad()
-    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, *sizes: Tensor) -> None:
+    def _count(self, g: Tensor, y: Tensor, weight: Tensor | None, counts: Tensor) -> None:
         z = torch.sigmoid(g) if weight is None else torch.sigmoid(g) * weight
         if self.counts.device != g.device:
             self.counts = self.counts.to(g.device)
-        self.counts += torch.stack((z.sum(), (z * y).sum(), *sizes))
+        self.counts.add_(torch.cat((torch.stack((z.sum(), (z * y).sum())), counts)))
