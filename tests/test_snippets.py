@@ -79,7 +79,13 @@ PAGES = {
 # Pages that change nothing outside their own names share a process, which imports JAX once.
 TOGETHER = ("docs/index.md", "docs/five_positives.md", "docs/costs.md", "docs/intervals.md")
 TOGETHER += ("docs/production.md", "docs/decisions.md")
-RUNS = [TOGETHER, *((page,) for page in PAGES if page not in TOGETHER)]
+# What these do is tested in rooms of their own: dask/, test_compare.py and test_bench.py.
+LONG = ("docs/compare.md", "docs/scale.md", "docs/rarebench.md")
+RUNS = [
+    TOGETHER,
+    *((page,) for page in PAGES if page not in (*TOGETHER, *LONG)),
+    *(pytest.param((page,), marks=pytest.mark.long) for page in LONG),
+]
 ALL = """
 import os, runpy, sys
 for folder in sys.argv[1:]:

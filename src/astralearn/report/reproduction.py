@@ -211,8 +211,8 @@ def recommendations(records: Records) -> list[str]:
     ...     for draw in (0, 1)
     ...     for fold in (0, 1)
     ... ]
-    >>> recommendations(records)[0][:17]
-    'skin-588: Use GMN'
+    >>> recommendations(records)[0][:16]
+    'skin-588: GMN is'
     """
     said = []
     for problem in _problems(records):
