@@ -5,8 +5,9 @@ BIN := .venv/bin
 # compiles has to be kept, whatever the machine's setting, or every process spends seconds on it.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off --no-compile --constraint constraints.txt
-# One thread for each of several workers: threads that wait for a core in turns take longer.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+# One worker more than cores, because tests of processes wait; one thread for each.
+WORKERS := $(shell $(PYTHON) -c "import os; print(min(4, (os.cpu_count() or 1) + 1))")
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 .PHONY: demo test test-fast test-long lint types bench figures docs docs-open package attack clean
 
@@ -17,7 +18,7 @@ test: lint types
 	$(PYTEST) -m "not long"
 
 test-fast: .venv/.dev
-	$(PYTEST) -m "not long and not slow"
+	$(PYTEST) --dist worksteal -m "not long and not slow" tests
 
 test-long: .venv/.dev
 	$(PYTEST)

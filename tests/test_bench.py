@@ -17,6 +17,8 @@ from astralearn.datasets.rarebench import OPEN, SEALED
 from astralearn.study import Method
 from astralearn.study.draws import Drawing
 
+pytestmark = pytest.mark.slow
+
 METHODS = [Method("logistic", LogisticRegression()), Method("neighbours", KNeighborsClassifier())]
 
 

@@ -22,6 +22,8 @@ from astralearn.methods import ChosenMethods
 from astralearn.study import Method, StudyError, read_records
 from classifiers import CheapNetwork, Nearest, Raising, Stacked
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def own_folders(monkeypatch, tmp_path):
@@ -343,7 +345,6 @@ def test_an_interruption_outside_the_run_is_said_in_a_line(table, capsys, monkey
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
-@pytest.mark.slow
 def test_a_killed_worker_says_what_is_kept(table, tmp_path, capsys, monkeypatch):
     dying = make_pipeline(
         FunctionTransformer(lambda X: os.kill(os.getpid(), signal.SIGKILL)), LogisticRegression()
@@ -369,7 +370,6 @@ def has_records(path):
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("jobs", "sent"),
     [
@@ -445,7 +445,6 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"astralearn {__version__}\n"
 
 
-@pytest.mark.slow
 def test_python_m_astralearn():
     said = subprocess.run(
         [sys.executable, "-m", "astralearn", "--help"], check=True, capture_output=True, text=True

@@ -23,6 +23,8 @@ from astralearn.methods import ChosenMethods
 from astralearn.study import Method, MismatchError
 from classifiers import Nearest, Raising, Stacked
 
+pytestmark = pytest.mark.slow
+
 RUNGS = [
     Method("BCE", Nearest(noise=3.0)),
     Method("GMN", Stacked()),

@@ -13,6 +13,8 @@ from astralearn.entrants import ENTRANTS, Weighted
 from astralearn.study.method import seeded
 from astralearn.study.unit import how_positive
 
+pytestmark = pytest.mark.slow
+
 SLOW = {"XGBOD", "DevNet"}
 
 

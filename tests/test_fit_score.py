@@ -11,6 +11,8 @@ from astralearn.fit_score import fit_table, show, suggest
 from astralearn.tabular import TabularASTraClassifier
 from card_tables import QUICK, table, write_cards
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

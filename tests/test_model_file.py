@@ -112,6 +112,7 @@ def test_a_part_of_a_file_is_refused(path, keep):
         load(path)
 
 
+@pytest.mark.slow
 def test_any_changed_byte_is_refused_or_without_effect(model, rows, path):
     data, expected = path.read_bytes(), model.decision_function(rows[0]).tobytes()
     for place in np.linspace(0, len(data) - 1, 150).astype(int):

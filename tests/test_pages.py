@@ -14,6 +14,8 @@ from astralearn.study import Method
 from astralearn.tabular import TabularASTraClassifier
 from classifiers import Nearest, Stacked
 
+pytestmark = pytest.mark.slow
+
 
 def cards(rows=400, positives=8):
     rng = np.random.default_rng(0)
@@ -32,7 +34,6 @@ def model():
     return TabularASTraClassifier(small).fit(frame.drop(columns="fraud"), frame["fraud"])
 
 
-@pytest.mark.slow
 def test_a_models_page_says_what_its_expectations_say(model):
     page = model_page(model, table=cards(), command="astralearn show x")
     expected = page.explorer.expected
@@ -87,7 +88,6 @@ def test_show_writes_the_page(model, tmp_path, capsys):
     assert "--data goes with --html" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_comparisons_page_has_every_section(tmp_path):
     methods = [Method("BCE", Stacked(noise=1.0)), Method("<b>mine", Nearest())]
     found = compare(

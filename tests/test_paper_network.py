@@ -6,6 +6,8 @@ import pytest
 from astralearn import ASTraClassifier
 from astralearn.paper_network import PaperNetwork
 
+pytestmark = pytest.mark.slow
+
 EPOCHS = {"epochs": 60, "burn_in": 10}
 
 

@@ -12,6 +12,8 @@ from astralearn.study import Method
 from astralearn.study.paper import PAPER_METHODS, RIVALS
 from classifiers import CheapNetwork, Nearest
 
+pytestmark = pytest.mark.slow
+
 
 def cheap_ladder(protocol):
     return [Method(name, CheapNetwork(protocol.starts), validates=True) for name in PAPER_METHODS]

@@ -15,6 +15,8 @@ from astralearn.tabular import TabularASTraClassifier
 from astralearn.tabular.choosing import FlagRule
 from card_tables import QUICK, ROWS, table, write_cards
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -24,7 +24,7 @@ with warnings.catch_warnings():
     from astralearn.boosting import dask as ours
 
 # A cluster that starts and stops leaves warnings of its own: open sockets, slow event loops.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 PARAMS = {"max_depth": 3, "nthread": 1, "tree_method": "hist"}
 ROUNDS = 10
@@ -156,7 +156,6 @@ def test_without_adding_up_the_models_differ(data):
 
 
 @pytest.mark.parametrize("absent", ["xgboost", "dask", "distributed"])
-@pytest.mark.slow
 def test_without_what_it_needs_the_extras_are_named(absent):
     code = f"import sys; sys.modules[{absent!r}] = None; import astralearn.boosting.dask"
     said = subprocess.run(

@@ -104,6 +104,7 @@ def test_early_stopping_keeps_the_best_round(library, rare):
     assert soft_g_mean(used) == pytest.approx(max(soft_g_mean(k) for k in reachable), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_feature_importances_and_contributions(library, rare):
     X, y = rare
     model = library.make(loss="bce").fit(X, y)
@@ -114,6 +115,7 @@ def test_feature_importances_and_contributions(library, rare):
     np.testing.assert_allclose(contributions.sum(axis=1), library.scores(model, X), atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:shap")  # shap 0.51 imports an old name.
 def test_shap_explains_the_score(library, rare):
     with warnings.catch_warnings():

@@ -107,6 +107,7 @@ def test_extreme_scores_are_finite_and_curvature_is_positive(make, scale, dtype,
     assert np.isfinite(objective.slope)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.booleans(), st.floats(-1e4, 1e4), st.floats(0, 100)), min_size=1, max_size=12

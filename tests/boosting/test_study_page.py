@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 for library in ("lightgbm", "xgboost", "catboost"):
     pytest.importorskip(library)
 

@@ -73,6 +73,7 @@ def test_the_compiled_sweep_follows_double_precision(make, weighted, monkeypatch
     np.testing.assert_allclose(one.counts, double.counts, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_only_large_single_precision_data_needs_jax():
     code = (
         "import sys, numpy as np; from astralearn.boosting import ASTraObjective;"

@@ -163,6 +163,7 @@ def test_a_weight_is_a_repetition_whatever_is_held_out():
     assert weighted.coefs_.tobytes() == repeated.coefs_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [quick, quick_committee])
 def test_of_many_rows_too_a_weight_is_a_repetition_of_a_positive(make, monkeypatch):
     monkeypatch.setattr(rows, "MERGED_UP_TO", 100)
@@ -231,6 +232,7 @@ def test_fit_many_is_many_fits():
             )
 
 
+@pytest.mark.slow
 def test_fit_many_where_an_outlier_stretches_some_folds():
     X, y = rare(300, 12)
     X[np.flatnonzero(y == y[0])[0], 0] = 1e9
@@ -297,6 +299,7 @@ def test_fit_many_with_validation_rows_of_the_callers_choice():
     assert "val_fnr" in model.history_
 
 
+@pytest.mark.slow
 def test_fit_many_with_a_seed_for_each_split():
     X, y = rare(300, 12)
     splits = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
@@ -430,6 +433,7 @@ def test_inside_scikit_learns_tools():
     )
 
 
+@pytest.mark.slow
 def test_balanced_data_are_no_trouble():
     X, y = load_breast_cancer(return_X_y=True)
     scores = cross_validate(
@@ -683,6 +687,7 @@ def test_class_weights_that_mean_nothing_are_refused():
                 quick(loss=loss, class_weight={1: cost}).fit(X, y)
 
 
+@pytest.mark.slow
 def test_warm_start_selects_anew_and_says_what_does_not_fit():
     X, y = rare(600, 30)
     validated = {"validation_fraction": 0.3, "burn_in": 1}
@@ -771,6 +776,7 @@ def test_an_outlying_feature_is_taken_at_the_limit():
     assert ASTraClassifier.paper().clip is None
 
 
+@pytest.mark.slow
 def test_fit_many_clips_as_fit_does():
     X, y = rare()
     X[-1] *= 30
@@ -882,6 +888,7 @@ def test_a_weight_is_a_repetition_and_the_order_of_rows_is_nothing_to_a_committe
     assert weighted.cut_ == repeated.cut_
 
 
+@pytest.mark.slow
 def test_threads_are_nothing_to_a_committee(few_trees):
     X, y = rare(3000, 12)
     one, two = (quick_committee(n_jobs=n).fit(X, y) for n in (1, 2))
@@ -891,6 +898,7 @@ def test_threads_are_nothing_to_a_committee(few_trees):
     assert one.expectations_.recall == two.expectations_.recall
 
 
+@pytest.mark.slow
 def test_fit_many_is_many_fits_of_committees(few_trees):
     X, y = rare(300, 12)
     splits = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
@@ -1059,6 +1067,7 @@ def test_absurd_sizes_are_refused_by_name(absurd):
         ASTraClassifier(**absurd).fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_probability_that_is_the_risk(convened, few_trees):
     model, X, y = convened
     risky = copy.copy(model).set_params(probability="risk")
@@ -1212,6 +1221,7 @@ def test_a_committee_of_degenerate_rows(kind, few_trees):
         assert model.decision_function(X[y == 1]).min() > model.decision_function(X[y == 0]).max()
 
 
+@pytest.mark.slow
 def test_a_fit_that_misses_its_positives_says_how_many(monkeypatch, few_trees):
     X, y = rare(1000, 20)
     X[y == 1] -= 1.5

@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     from astralearn.dask import DaskASTraClassifier
 
 # A cluster that starts and stops leaves warnings of its own: open sockets, slow event loops.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 # Uneven, one without any row, one with all positives and nothing else.
 SIZES = (2_000, 0, 60_000, 30, 39_970)

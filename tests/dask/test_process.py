@@ -10,6 +10,8 @@ import pytest
 
 from astralearn.dask.process import ERROR, JOB, Files, Job
 
+pytestmark = pytest.mark.slow
+
 
 def job(**more):
     settled = {
@@ -50,7 +52,6 @@ def test_a_process_that_fails_leaves_its_error(tmp_path):
     assert not (tmp_path / "result").exists()
 
 
-@pytest.mark.slow
 def test_a_process_ends_with_its_leash(tmp_path):
     """The job would wait for another process that never comes."""
     (tmp_path / JOB).write_bytes(

@@ -24,7 +24,7 @@ with warnings.catch_warnings():
     from astralearn.dask.partitions import Partitions
 
 # A cluster that starts and stops leaves warnings of its own: open sockets, slow event loops.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 # Uneven, one without any row, one with all positives and nothing else, alone on its worker.
 SIZES = (2_000, 0, 60_000, 30, 39_970)
@@ -82,7 +82,6 @@ def assert_equal(model, alone, X):
     assert model.n_iter_ == 500
 
 
-@pytest.mark.slow
 def test_three_workers_fit_the_networks_of_one_place(client, table, alone):
     """Uneven partitions, one without rows, one with all positives."""
     assert_equal(DaskASTraClassifier(**NETWORKS).fit(*cut(table, SIZES)), alone, table[0])
@@ -101,7 +100,6 @@ def test_two_workers_fit_the_networks_of_one_place_to_the_same_bits_every_time(
     assert not any(running(client))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["worker", "process"])
 def test_a_loss_during_fit_is_an_error_and_leaves_nothing_behind(client, table, who):
     model = DaskASTraClassifier(**{**NETWORKS, "epochs": 10**8})
@@ -129,7 +127,6 @@ def test_a_loss_during_fit_is_an_error_and_leaves_nothing_behind(client, table, 
     client.wait_for_workers(3, timeout=60)
 
 
-@pytest.mark.slow
 def test_an_interrupted_client_stops_the_processes(client, table, monkeypatch):
     def interrupted(*_):
         assert all(running(client))

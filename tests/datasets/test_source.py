@@ -142,6 +142,7 @@ def test_a_part_left_by_another_day_is_continued(server, tmp_path):
     assert (tmp_path / "file.arff").read_bytes() == CONTENT
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_bring_one_file(server, tmp_path):
     code = f"""
 from pathlib import Path; from astralearn.datasets.source import download
@@ -314,6 +315,7 @@ def test_without_a_home_the_variable_is_named(tmp_path, monkeypatch):
         cache_folder()
 
 
+@pytest.mark.slow
 def test_whoever_waits_for_anothers_download_hears_ctrl_c(tmp_path):
     path = tmp_path / "x.arff"
     code = (

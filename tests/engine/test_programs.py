@@ -13,6 +13,8 @@ from astralearn.engine.network import Architecture
 from astralearn.engine.programs import KEPT, program
 from astralearn.engine.stack import Settings
 
+pytestmark = pytest.mark.slow
+
 STATIC = what_is_compiled(Architecture(1, ()), Settings())
 
 

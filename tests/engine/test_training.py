@@ -91,6 +91,7 @@ def test_agrees_with_pytorch_after_200_epochs(loss, activation, dtype):
             assert trained.slope[k] == pytest.approx(slope, rel=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [(), (3,), (4, 3), (3, 2, 2)])
 def test_any_depth_agrees_with_pytorch(hidden):
     s = stack(2, hidden=hidden, alpha=np.asarray([0.01, 3.0]))
@@ -296,6 +297,7 @@ def test_every_positive_lost_still_gives_a_gradient():
     assert np.isfinite(further.parameters).all()
 
 
+@pytest.mark.slow
 def test_sharpness_aware_step_is_the_gradient_at_the_perturbed_weights():
     s = stack(1)
     plain = train(s, Settings(epochs=5))
@@ -307,6 +309,7 @@ def test_sharpness_aware_step_is_the_gradient_at_the_perturbed_weights():
         assert np.abs(far.parameters - plain.parameters).max() > 1e-5
 
 
+@pytest.mark.slow
 def test_sharpness_aware_step_at_a_zero_gradient_is_finite():
     s = stack(1, hidden=())
     r = rows()
@@ -316,6 +319,7 @@ def test_sharpness_aware_step_at_a_zero_gradient_is_finite():
     assert np.isfinite(train(flat, Settings(epochs=3, sam="all", sam_radius=0.1)).parameters).all()
 
 
+@pytest.mark.slow
 def test_time_limit_ends_training_between_segments():
     trained = train(stack(1), Settings(epochs=10_000_000, records=1_000_000, time_limit=0.5))
     assert 0 < trained.n_epochs[0] < 10_000_000

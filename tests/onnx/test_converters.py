@@ -5,6 +5,8 @@ from sklearn.preprocessing import StandardScaler
 
 from astralearn.onnx import register
 
+pytestmark = pytest.mark.slow
+
 skl2onnx = pytest.importorskip("skl2onnx")
 
 

@@ -7,6 +7,8 @@ from astralearn.onnx import to_onnx
 from astralearn.tabular import TabularASTraClassifier
 from rare_problems import quick, rare
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("probability", ["balanced", "risk"])
 def test_the_graph_says_what_the_committee_says(committee, run, probability):

@@ -9,6 +9,8 @@ from astralearn.study import Record
 from astralearn.study.record import Outcome
 from astralearn.study.store import Store
 
+pytestmark = pytest.mark.slow
+
 TABLE = Table("T", ["a"], [["1"]])
 RECORD = Record("p", "BCE", 0, 0, 80, 18, 1, 0, 1, None, 0.25, None)
 

@@ -8,6 +8,8 @@ import pytest
 
 from astralearn.study import LADDER
 
+pytestmark = pytest.mark.slow
+
 figures = pytest.importorskip("astralearn.report.figures", reason="matplotlib is not installed")
 
 

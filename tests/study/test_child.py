@@ -11,6 +11,8 @@ import pytest
 from astralearn.study import child
 from astralearn.study.child import ChildError, in_child, stop_children
 
+pytestmark = pytest.mark.slow
+
 
 def own_process() -> int:
     print("what a call prints is no answer")
@@ -21,7 +23,6 @@ def raises() -> None:
     raise LookupError("nothing\nthere")
 
 
-@pytest.mark.slow
 def test_calls_share_a_child_until_one_hangs_or_crashes() -> None:
     first = in_child(own_process, seconds=60)
     assert first != os.getpid()
@@ -58,7 +59,6 @@ def test_an_interrupted_call_leaves_no_answer_behind(monkeypatch: pytest.MonkeyP
     assert in_child(own_process, seconds=60) != first
 
 
-@pytest.mark.slow
 def test_children_are_stopped_from_another_thread() -> None:
     in_child(own_process, seconds=60)
     threading.Timer(0.5, stop_children).start()

@@ -30,6 +30,8 @@ from astralearn.study.record import Outcome, Record
 from astralearn.study.store import Store
 from classifiers import Nearest, Raising, Stacked
 
+pytestmark = pytest.mark.slow
+
 # Everything a study must agree in: times are measured, not decided.
 DECIDED = [field.name for field in fields(Record) if field.name != "fit_seconds"]
 CONTENT = {
@@ -91,7 +93,6 @@ def test_a_finished_study_runs_nothing(tmp_path):
     assert len(read_sessions(tmp_path / "s.sqlite")) == 1
 
 
-@pytest.mark.slow
 def test_an_interrupted_study_continues(tmp_path):
     def stop(progress):
         if progress.done >= 12:
@@ -187,14 +188,12 @@ def test_two_runs_on_one_file(tmp_path):
     assert len(run(plan(), tmp_path / "s.sqlite")) == 30
 
 
-@pytest.mark.slow
 def test_two_processes_write_the_same_as_one(tmp_path):
     run(plan(), tmp_path / "one.sqlite")
     run(plan(), tmp_path / "two.sqlite", n_jobs=2)
     assert content(tmp_path / "two.sqlite") == content(tmp_path / "one.sqlite")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the script that kills forks its victims")
 @pytest.mark.parametrize(
     ("kills", "jobs"),
@@ -230,7 +229,6 @@ def test_killed_at_random_moments_a_study_ends_as_if_it_had_run_through(tmp_path
     assert len(content(tmp_path / "killed.sqlite")["records"]) == 150
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_dask_cluster_of_two_workers_writes_the_same(tmp_path, processes):
     distributed = pytest.importorskip("distributed")

@@ -181,6 +181,7 @@ def test_a_second_writer_may_wait(tmp_path):
     assert opened
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_no_lock(tmp_path):
     code = f"""
 import sys; from pathlib import Path; from astralearn.study.store import Store

@@ -15,6 +15,8 @@ from torch.utils.data import (
 from astralearn.torch import ASTra, BCELoss, GMNLoss, StratifiedBatchSampler, full_batch_backward
 from torch_losses import MODULES
 
+pytestmark = pytest.mark.slow
+
 
 def model(*extra, seed=0):
     torch.manual_seed(seed)
@@ -190,7 +192,6 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
-@pytest.mark.slow
 def test_peak_memory_does_not_grow_with_their_number():
     """200 micro-batches after 5: their activations (3.6 MB each) would take 700 MB if kept."""
     run = subprocess.run(

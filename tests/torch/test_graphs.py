@@ -25,9 +25,12 @@ LOSSES = list(MODULES.values())
 
 X = torch.cat([torch.linspace(-40, 40, 161), torch.tensor([-1e4, -1e-4, 1e-4, 1e4])])
 # Packages deprecating each other's functions are not this library's to fix.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
+    ),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +43,6 @@ def reference(x, layer):
     return astralearn.rebalanced_logit(x.double().numpy(), float(layer.slope.detach().double()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [GMNLoss, *(long(each) for each in (nn.BCEWithLogitsLoss, *LOSSES) if each != GMNLoss)]
 )
@@ -72,7 +74,6 @@ def test_compile_has_no_graph_breaks_no_warnings_and_equals_eager(loss):
         *(long(each) for each in LOSSES if each not in (GMNLoss, MCCLoss)),
     ],
 )
-@pytest.mark.slow
 def test_the_lowest_logit_of_all_is_finite_compiled_too(loss):
     """What masks are filled with."""
     loss = loss()
@@ -86,7 +87,6 @@ def test_the_lowest_logit_of_all_is_finite_compiled_too(loss):
     torch.testing.assert_close(results[1], results[0], rtol=2e-5, atol=1e-7)
 
 
-@pytest.mark.slow
 def test_shapes_taken_for_dynamic_from_the_start():
     layer, bce, gmn = ASTra(), BCELoss(), GMNLoss()
 
@@ -110,7 +110,6 @@ def test_an_absent_class_survives_a_large_scale():
     assert torch.isfinite(x.grad).all()
 
 
-@pytest.mark.slow
 def test_compiled_bce_equals_eager_and_a_nan_shows_in_its_gradients():
     """Where mixed precision overflows, a scaler looks for it there."""
     layer, loss = ASTra(), BCELoss()
@@ -127,7 +126,6 @@ def test_compiled_bce_equals_eager_and_a_nan_shows_in_its_gradients():
     assert layer.raw_slope.grad.isnan().all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_compiled_running_means_have_no_graph_breaks_and_equal_eager(backend):
     eager, compiled = GMNLoss(running=0.9), GMNLoss(running=0.9)
@@ -145,7 +143,6 @@ def test_compiled_running_means_have_no_graph_breaks_and_equal_eager(backend):
     assert not compiled.kept.requires_grad
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("loss", "ignore_index"),
@@ -176,7 +173,6 @@ def test_compiled_missing_labels_equal_eager_and_get_no_gradient(loss, ignore_in
     torch.testing.assert_close(results[1], results[0], rtol=2e-5, atol=1e-7)
 
 
-@pytest.mark.slow
 def test_compiled_inference_is_accurate_far_below_zero():
     layer = ASTra()
     with torch.no_grad():
@@ -191,7 +187,6 @@ def test_export_round_trip():
     assert program.module()(torch.randn(5)).shape == (5,)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("num_outputs", [long(1), 2])
 def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
     pytest.importorskip("onnxscript")
@@ -211,7 +206,6 @@ def test_onnx_round_trip_in_onnxruntime(num_outputs, tmp_path):
 
 
 @pytest.mark.parametrize("loss", [long(BCELoss), GMNLoss])
-@pytest.mark.slow
 def test_onnx_of_a_model_with_its_loss(loss, tmp_path):
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
@@ -252,7 +246,6 @@ def test_the_older_ways_out_need_no_no_grad(way, tmp_path):
 @pytest.mark.parametrize(
     "loss", [each if each in (GMNLoss, BCELoss) else long(each) for each in LOSSES]
 )
-@pytest.mark.slow
 def test_a_compiled_backward_pass_after_an_eager_forward_pass(loss):
     layer, loss = ASTra(), loss()
     x, y = torch.linspace(-3, 3, 100, requires_grad=True), (torch.arange(100) % 7 == 0).float()
@@ -307,7 +300,6 @@ def head_s_loss():
     return RareHead([0] * 9 + [1]).loss
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [head_s_loss, GMNLoss, *(long(each) for each in LOSSES if each != GMNLoss)]
 )
