@@ -219,7 +219,8 @@ def beside_tabpfn(records: Sequence[DrawRecord]) -> str:
             ap, auc = (np.mean([getattr(r, score) for r in of_k]) for score in SCORES[:2])
             lines.append(f"| {method} | {k} | {ap:.3f} | {auc:.3f} |")
     names = ", ".join(sorted({problem for problem, _, _ in both}))
-    return "\n".join([f"One draw of {names}:", "", *lines])
+    said = textwrap.fill(f"One draw of {names}:", WIDTH, break_on_hyphens=False)
+    return "\n".join([said, "", *lines])
 
 
 def page() -> str:
