@@ -294,9 +294,7 @@ def page() -> None:
             for size in sizes
         ),
         "",
-        "All of them ran on one machine of two cores that was busy with other work, in turns:",
-        "times hold beside each other, not by themselves, and three processes get a larger share",
-        "of such a machine than two. CPU times do not depend on that.",
+        "All of them ran on one machine of two cores, in turns; three processes share two cores.",
         "",
         f"- A process tells {sent:,} bytes in an epoch, in two reductions.",
         f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
