@@ -110,7 +110,7 @@ def train(
     optimizer = torch.optim.AdamW(
         parameter_groups(model, lr=1e-3) if has_slope else model.parameters(),
         lr=1e-3,
-        weight_decay=0.3 if method == "RareHead" else 0.0,
+        weight_decay=head.weight_decay if method == "RareHead" else 0.0,
     )
     for _ in range(epochs):
         for x, target in batches:
