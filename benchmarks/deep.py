@@ -1,7 +1,7 @@
 """Deep networks and a rare class: astralearn's recipe beside its rivals, drawn anew.
 
     python benchmarks/deep.py run [--k 5,20,100] [--draws 0,1,2,3,4] [--methods …] [--tasks fashion]
-    python benchmarks/deep.py page                 # the tables of docs/pytorch.md
+    python benchmarks/deep.py page                 # the tables of docs/deep_results.md
 
 A run continues where it stopped: every result is added to results/deep.csv.gz. Problems and
 networks are in deep_tasks.py, methods in deep_methods.py. The recipe was chosen on draws from 100
@@ -39,7 +39,7 @@ COLUMNS = [
     "false_alarms", "seconds",
 ]  # fmt: skip
 KEY = ("problem", "k", "draw", "method")
-PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
+PAGE = Path(__file__).parents[1] / "docs" / "deep_results.md"
 SCORES = {"average_precision": "average precision", "g_mean": "G-Mean"}
 LEVEL = 0.05
 
@@ -179,7 +179,7 @@ def table(ks: Sequence[int]) -> str:
 
 
 def page() -> None:
-    """Write the tables between the marks of docs/pytorch.md, at each k of the recipe's."""
+    """Write the tables between the marks of docs/deep_results.md, at each k of the recipe's."""
     ks = sorted({int(row["k"]) for row in read_rows(RECORDS) if row["method"] == OURS})
     put(PAGE, "benchmarks/deep.py page", table(ks))
 

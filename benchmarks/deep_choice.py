@@ -1,10 +1,10 @@
 """Variants of the recipe for a rare class, on a part of the problems of deep.py and other draws.
 
     python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants "…;…"]
-    python benchmarks/deep_choice.py page          # the table of docs/pytorch.md; show prints it
+    python benchmarks/deep_choice.py page          # the table of docs/deep_results.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
-of its weights. The tables of docs/pytorch.md have draws below 100, so what is chosen here is not
+of its weights. The tables of docs/deep_results.md have draws below 100, so what is chosen here is not
 chosen on them.
 """
 
@@ -38,7 +38,7 @@ from deep_tasks import Draw, Task, draw, network
 from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep_choice.csv.gz"
-PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
+PAGE = Path(__file__).parents[1] / "docs" / "deep_results.md"
 COLUMNS = ["problem", "k", "draw", "variant", "keep", "average_precision", "g_mean", "seconds"]
 KEY = ("problem", "k", "draw", "variant")
 TASKS = [
