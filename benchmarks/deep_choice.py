@@ -4,8 +4,7 @@
     python benchmarks/deep_choice.py page          # the table of docs/deep_results.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
-of its weights. The tables of docs/deep_results.md have draws below 100, so what is chosen here is not
-chosen on them.
+of its weights. deep.py's tables have draws below 100, so what is chosen here is not chosen on them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`ASTraClassifier()` beside its rivals on the paper's problems and six more: docs/defaults.md.
+"""`ASTraClassifier()` beside its rivals on the paper's problems and six more.
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds; resumes
-    python benchmarks/defaults.py page                       # the tables, into docs/defaults.md
+    python benchmarks/defaults.py page                       # the tables, into docs/default_results.md
     python benchmarks/defaults.py easy                       # balanced data, likewise
 
 `run` fits ours; with --rivals also theirs, whose records are kept otherwise. Records are in
@@ -208,7 +208,7 @@ def main() -> None:
     else:
         text = {"page": page, "easy": easy}[options.command]()
         docs = Path(__file__).parents[1] / "docs"
-        put(docs / "defaults.md", f"benchmarks/defaults.py {options.command}", text)
+        put(docs / "default_results.md", f"benchmarks/defaults.py {options.command}", text)
 
 
 if __name__ == "__main__":

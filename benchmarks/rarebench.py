@@ -1,4 +1,4 @@
-"""The fast methods on RareBench, and the tables of README and docs/rarebench.md.
+"""The fast methods on RareBench, and the tables of README and docs.
 
     python benchmarks/rarebench.py run FOLDER [--half sealed] [--k 5,10,20,50] [--draws 2] [--ours]
     python benchmarks/rarebench.py keep FOLDER ...   # into results/rarebench.csv.gz
@@ -306,7 +306,7 @@ def write_pages() -> None:
     records = [record for record in kept_records() if record.method != TABPFN]
     sealed = [record for record in records if record.problem in SEALED]
     shown = {
-        rarebench: page(),
+        ROOT / "docs" / "leaderboard.md": page(),
         ROOT / "README.md": "\n\n".join(
             [what_n_is(sealed), table(sealed, first=IN_README), OTHERS_IN_README]
         ),
