@@ -133,6 +133,11 @@ def against(score: str, k: int, rival: str) -> tuple[float, float, int, int]:
     return float(gaps.mean()), p, int((gaps > 0).sum()), int((gaps < 0).sum())
 
 
+def sign(gap: float, p: float) -> str:
+    """▲ or ▼ behind a difference that is significant."""
+    return "" if p > LEVEL else " ▲" if gap > 0 else " ▼"
+
+
 def table(ks: Sequence[int]) -> str:
     """Per method: its mean rank and mean score, at each k; then the recipe's wins and losses."""
     ranked = [OURS, *RIVALS]
@@ -161,7 +166,8 @@ def table(ks: Sequence[int]) -> str:
     ]
     lines += [
         "",
-        f"{OURS} beside each rival, over problems and draws: wins : losses (p, Wilcoxon).",
+        f"{OURS} beside each rival, over problems and draws: wins : losses. ▲: significantly "
+        f"better (Wilcoxon's test, p ≤ {LEVEL}). ▼: significantly worse.",
     ]
     lines += ["", "| rival | " + " | ".join(head) + " |", "| --- |" + " ---: |" * len(head)]
     for rival in RIVALS:
@@ -172,8 +178,7 @@ def table(ks: Sequence[int]) -> str:
                     texts.append("–")
                     continue
                 gap, p, wins, losses = against(score, k, rival)
-                mark = "" if p >= LEVEL else " better" if gap > 0 else " worse"
-                texts.append(f"{wins} : {losses} ({p:.2g}){mark}")
+                texts.append(f"{wins} : {losses}{sign(gap, p)}")
         lines.append(f"| {rival} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 

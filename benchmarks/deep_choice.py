@@ -31,7 +31,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from astralearn.torch import ASTra, decide, parameter_groups
-from deep import SCORES, judge
+from deep import SCORES, judge, sign
 from deep_methods import BATCH, EVEN, HELD_OUT, POSITIVES, RATE, Judged, batches, scores
 from deep_tasks import Draw, Task, draw, network
 from records import RESULTS, put, read_rows, write_rows
@@ -231,7 +231,7 @@ def table() -> str:
                 cells.append("–")
             else:
                 p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
-                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses} ({p:.2g})")
+                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses}{sign(gaps.mean(), p)}")
         name = variant if keep == BASE[1] else f"{variant}, average of weights at {keep}"
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

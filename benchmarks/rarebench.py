@@ -14,7 +14,6 @@ that it finds, and no others.
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -38,7 +37,6 @@ SCORES = ("average_precision", "auc", "g_mean", "mcc")
 HALVES = {"open": OPEN, "sealed": SEALED}
 # Sealed tables that were looked at before the halves were fixed.
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
-WIDTH = 100  # of a line of the pages
 SIGNIFICANT = "Significant, by a 95 % bootstrap interval over problems that leaves out zero:"
 LOST = "Problems on which a rival has the highest mean score over all k:"
 TABPFN = "TabPFN-v1"  # whose folder benchmarks/tabpfn.py makes, on few problems
@@ -155,12 +153,8 @@ def against_rivals(records: Sequence[DrawRecord]) -> list[str]:
         worse = [r.method for r in rivals if r.difference_interval.high < 0]
         level = [r.method for r in rivals if r.method not in {*better, *worse}]
         said.append(
-            textwrap.fill(
-                f"- {DRAW_SCORES[score]}: below ASTraClassifier {len(worse)} of {len(rivals)}; "
-                f"above: {', '.join(better) or 'none'}; neither: {', '.join(level) or 'none'}.",
-                WIDTH,
-                subsequent_indent="  ",
-            )
+            f"- {DRAW_SCORES[score]}: below ASTraClassifier {len(worse)} of {len(rivals)}; "
+            f"above: {', '.join(better) or 'none'}; neither: {', '.join(level) or 'none'}."
         )
     return said
 
@@ -200,8 +194,7 @@ def lost_problems(records: Sequence[DrawRecord]) -> str:
             if first != OURS:
                 best[problem] = first
         names = ", ".join(f"{problem} ({method})" for problem, method in best.items())
-        text = f"- {DRAW_SCORES[score]}, {len(best)} problems: {names or 'none'}."
-        said.append(textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+        said.append(f"- {DRAW_SCORES[score]}, {len(best)} problems: {names or 'none'}.")
     return "\n".join(said)
 
 
@@ -219,8 +212,7 @@ def beside_tabpfn(records: Sequence[DrawRecord]) -> str:
             ap, auc = (np.mean([getattr(r, score) for r in of_k]) for score in SCORES[:2])
             lines.append(f"| {method} | {k} | {ap:.3f} | {auc:.3f} |")
     names = ", ".join(sorted({problem for problem, _, _ in both}))
-    said = textwrap.fill(f"One draw of {names}:", WIDTH, break_on_hyphens=False)
-    return "\n".join([said, "", *lines])
+    return "\n".join([f"One draw of {names}:", "", *lines])
 
 
 def page() -> str:
@@ -242,11 +234,8 @@ def page() -> str:
                 for score, ranks in standings(unseen).items()
             )
             said += [
-                textwrap.fill(
-                    f"Without the {len(LOOKED_AT)} tables that were looked at before the halves "
-                    f"were fixed, first in mean rank: {first}.",
-                    WIDTH,
-                ),
+                f"Without the {len(LOOKED_AT)} tables that were looked at before the halves were "
+                f"fixed, first in mean rank: {first}.",
                 "",
             ]
     if len(records) < len(everything):
@@ -262,11 +251,10 @@ def what_n_is(records: Sequence[DrawRecord]) -> str:
     how_many = f"{least}" if least == most else f"{least} to {most}"
     failed = Counter(record.method for record in records if record.error)
     zeros = "".join(f" {name} failed in {n} draws, which score zero." for name, n in failed.items())
-    return textwrap.fill(
+    return (
         f"{len(set(scores.problems))} problems with k = {ks} positives, {len(scores.problems)} "
         f"cases in all, {how_many} draws of each.{zeros} Mean rank among {len(scores.methods)} "
-        "methods, and mean score; bold: first.",
-        WIDTH,
+        "methods, and mean score; bold: first."
     )
 
 
@@ -274,11 +262,9 @@ def collection() -> str:
     """How many problems there are, of which kinds and in which half."""
     real = Counter(SOURCES[entry.source] for entry in PROBLEMS.values() if entry.is_real)
     listed = ", ".join(f"{source} ({n})" for source, n in real.items())
-    return textwrap.fill(
+    return (
         f"{real.total()} real tables and {len(PROBLEMS) - real.total()} synthetic tasks; "
-        f"{len(OPEN)} problems are open, {len(SEALED)} are sealed. The real ones are {listed}.",
-        WIDTH,
-        break_on_hyphens=False,
+        f"{len(OPEN)} problems are open, {len(SEALED)} are sealed. The real ones are {listed}."
     )
 
 
@@ -291,11 +277,10 @@ def rebuilt() -> str:
             g_mean = (tp / (tp + fn) * tn / (tn + fp)) ** 0.5
             found.setdefault(row["problem"], []).append(g_mean)
     listed = ", ".join(f"{np.mean(scores):.3f} on {name}" for name, scores in found.items())
-    text = (
+    return (
         "The rebuilt HD-Ensemble's G-Mean, mean over the folds of [the paper's "
         f"problems](reproduction.md): {listed}."
     )
-    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 
 def write_pages() -> None:

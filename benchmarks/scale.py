@@ -284,7 +284,7 @@ def page() -> None:
     rows, n = 10**9, 100
     compute, talking = rows / n * cpu[1] / most, talk / 1e3 * (n - 1)
     lines = [
-        f"Milliseconds per epoch of {NETWORKS} networks of {HIDDEN} units on {FEATURES} features,",
+        f"Milliseconds per epoch of {NETWORKS} networks of {HIDDEN} units on {FEATURES} features, "
         f"medians of {TURNS} turns ([records](../benchmarks/results/scale.csv)):",
         "",
         "| Rows | Local, two threads | Two processes | Three processes |",
