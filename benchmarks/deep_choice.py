@@ -1,7 +1,7 @@
 """Variants of the recipe for a rare class, on a part of the problems of deep.py and other draws.
 
     python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants "…;…"]
-    python benchmarks/deep_choice.py page          # the table of docs/deep_results.md; show prints it
+    python benchmarks/deep_choice.py page          # into docs/deep_results.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
 of its weights. deep.py's tables have draws below 100, so what is chosen here is not chosen on them.

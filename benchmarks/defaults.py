@@ -1,7 +1,7 @@
 """`ASTraClassifier()` beside its rivals on the paper's problems and six more.
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds; resumes
-    python benchmarks/defaults.py page                       # the tables, into docs/default_results.md
+    python benchmarks/defaults.py page                       # into docs/default_results.md
     python benchmarks/defaults.py easy                       # balanced data, likewise
 
 `run` fits ours; with --rivals also theirs, whose records are kept otherwise. Records are in
