@@ -224,7 +224,7 @@ def page() -> str:
         of_half = [record for record in records if record.problem in names]
         if not of_half:
             continue
-        said += [f"### The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
+        said += [f"## The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
         said += [SIGNIFICANT, "", *against_rivals(of_half), ""]
         said += [losses(of_half), "", LOST, "", lost_problems(of_half), ""]
         unseen = [record for record in of_half if record.problem not in LOOKED_AT]
@@ -239,7 +239,7 @@ def page() -> str:
                 "",
             ]
     if len(records) < len(everything):
-        said += ["### TabPFN-v1", "", beside_tabpfn(everything), ""]
+        said += ["## TabPFN-v1", "", beside_tabpfn(everything), ""]
     return "\n".join(said)
 
 
