@@ -40,7 +40,7 @@ COLUMNS = [
 ]  # fmt: skip
 KEY = ("problem", "k", "draw", "method")
 PAGE = Path(__file__).parents[1] / "docs" / "deep_results.md"
-SCORES = {"average_precision": "average precision", "g_mean": "G-Mean"}
+SCORES = {"average_precision": "AP", "g_mean": "G-Mean"}
 LEVEL = 0.05
 
 
