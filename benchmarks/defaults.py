@@ -90,7 +90,7 @@ def page() -> str:
 
 
 def false_alarms(records: Sequence[Record], names: Sequence[str], problems: Sequence[str]) -> str:
-    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for problem in problems:
         by_name = by_method(records, problem)
         if not {*names} <= {*by_name}:
@@ -113,7 +113,7 @@ def table(
 
     ▲ and ▼: the first method is significantly better or worse than this (p ≤ 0.05, uncorrected).
     """
-    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for problems in groups:
         ranks = []
         for problem in problems:
@@ -182,7 +182,7 @@ def easy() -> str:
         "ASTraClassifier": ASTraClassifier(random_state=0),
         "networks alone": ASTraClassifier(committee=False, random_state=0),
     }
-    said = ["| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models)]
+    said = ["| | " + " | ".join(models) + " |\n|---|" + "---:|" * len(models)]
     for name, (features, labels) in problems.items():
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
         means = [

@@ -346,7 +346,7 @@ def table() -> str:
     ]
     lines = [
         "| regime | " + " | ".join(names) + " |",
-        "|---|" + "---|" * len(names),
+        "|---|" + "---:|" * len(names),
         "| **the paper** | " + " | ".join(printed) + " |",
     ]
     for name in (*BASES, *REGIMES):

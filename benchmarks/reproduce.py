@@ -108,7 +108,7 @@ def agreement_table(records: list[StartRecord]) -> str:
         {(c.problem, c.score, c.method): c.found for c in compared_cells(records, rule)}
         for rule in RULES
     ]
-    lines = ["| | " + " | ".join(PAPER_METHODS) + " |", "|---|" + "---|" * len(PAPER_METHODS)]
+    lines = ["| | " + " | ".join(PAPER_METHODS) + " |", "|---|" + "---:|" * len(PAPER_METHODS)]
     for problem in dict.fromkeys(key[0] for key in rules[0]):
         for score, label in PAPER_SCORES.items():
             texts = []
