@@ -1,11 +1,10 @@
 """Variants of the recipe for a rare class, on a part of the problems of deep.py and other draws.
 
     python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants "…;…"]
-    python benchmarks/deep_choice.py page          # the table of docs/pytorch.md; show prints it
+    python benchmarks/deep_choice.py page          # into docs/deep_results.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
-of its weights. The tables of docs/pytorch.md have draws below 100, so what is chosen here is not
-chosen on them.
+of its weights. deep.py's tables have draws below 100, so what is chosen here is not chosen on them.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from astralearn.torch import ASTra, decide, parameter_groups
-from deep import SCORES, judge
+from deep import SCORES, judge, sign
 from deep_methods import BATCH, EVEN, HELD_OUT, POSITIVES, RATE, Judged, batches, scores
 from deep_tasks import Draw, Task, draw, network
 from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep_choice.csv.gz"
-PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
+PAGE = Path(__file__).parents[1] / "docs" / "deep_results.md"
 COLUMNS = ["problem", "k", "draw", "variant", "keep", "average_precision", "g_mean", "seconds"]
 KEY = ("problem", "k", "draw", "variant")
 TASKS = [
@@ -240,7 +239,7 @@ def table() -> str:
                 cells.append("–")
             else:
                 p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
-                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses} ({p:.2g})")
+                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses}{sign(gaps.mean(), p)}")
         name = variant if keep == BASE[1] else f"{variant}, average of weights at {keep}"
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -16,7 +16,7 @@ with the same number of steps, and is judged at its own threshold on the 10,000 
 at the spread before the mean.
 
 benchmarks/deep.py has the study: all ten classes, other data and networks, more rivals; its tables
-are in docs/pytorch.md.
+are in docs/deep_results.md.
 """
 
 from __future__ import annotations
