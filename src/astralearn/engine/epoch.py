@@ -121,11 +121,9 @@ def compile_options(thorough: bool) -> dict[str, Any] | None:
         wanted |= {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
     if jax.default_backend() != "cpu":
         return None
-    return (
-        wanted
-        if _are_known(wanted)
-        else {name: value for name, value in wanted.items() if _are_known({name: value})}
-    )
+    if _are_known(wanted):
+        return wanted
+    return {name: value for name, value in wanted.items() if _are_known({name: value})}
 
 
 def _are_known(options: dict[str, Any]) -> bool:
