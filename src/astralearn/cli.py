@@ -16,6 +16,7 @@ from astralearn.cli_tables import (
     add_tables,
     as_flags,
     decision,
+    given,
     like,
     names,
     print_notes,
@@ -207,11 +208,9 @@ def _numbers(listed: str) -> list[int]:
 def _compare(options: argparse.Namespace, console: Console) -> None:
     from astralearn.compare import plan_comparison
 
-    arguments = "target positive decision methods group time folds leave_one_positive_out "
+    arguments = "data target positive decision methods group time folds leave_one_positive_out "
     arguments += "repetitions epochs seed out budget"
-    planned = plan_comparison(
-        options.data, **{name: getattr(options, name) for name in arguments.split()}
-    )
+    planned = plan_comparison(**given(options, arguments))
     print_notes(console, planned.notes)
     found: Comparison = _ran(planned, options, console)
     texts = found.texts()
@@ -226,13 +225,7 @@ def _reproduce(options: argparse.Namespace, console: Console) -> None:
     from astralearn.report import data_table
     from astralearn.reproduce import plan_reproduction
 
-    planned = plan_reproduction(
-        options.problems,
-        quick=options.quick,
-        starts=options.starts,
-        seed=options.seed,
-        out=options.out,
-    )
+    planned = plan_reproduction(**given(options, "problems quick starts seed out"))
     _show(console, data_table(planned.plan.problems), [])
     found: Reproduction = _ran(planned, options, console)
     also = [found.tables[name] for name in ("table-2-last-epoch", "bounds")]
@@ -244,8 +237,7 @@ def _bench(options: argparse.Namespace, console: Console) -> None:
 
     if options.out is None:
         raise ValueError("a benchmark needs a folder to keep its records in: name one (`out`)")
-    arguments = "problems methods ks draws quick limit seed out"
-    planned = plan_bench(**{name: getattr(options, name) for name in arguments.split()})
+    planned = plan_bench(**given(options, "problems methods ks draws quick limit seed out"))
     print_notes(console, planned.notes)
     found: Bench = _ran(planned, options, console)
     _write_and_show(found, [], console)
