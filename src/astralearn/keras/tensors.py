@@ -130,7 +130,7 @@ def wide_dtype(dtype: Any) -> Any:
 
 
 def dtype_of_loss(dtype: Any) -> Any:
-    """The dtype that a loss or a metric computes in; Keras's floatx where none is given."""
+    """The dtype that a loss or a metric computes in, by default Keras's floatx."""
     return keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx())).compute_dtype
 
 
