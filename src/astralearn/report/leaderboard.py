@@ -237,12 +237,12 @@ def _apart(heights: Sequence[float]) -> list[float]:
 
 def _shares(records: Sequence[DrawRecord], methods: Sequence[str]) -> list[tuple[str, str]]:
     """Mean share of the attainable AP on synthetic problems, the best first."""
-    best = {(r.problem, r.k, r.draw): r.average_precision for r in records if r.method == BEST}
+    best = {r.case: r.average_precision for r in records if r.method == BEST}
     found = {
         method: [
-            r.average_precision / best[r.problem, r.k, r.draw]
+            r.average_precision / best[r.case]
             for r in records
-            if r.method == method and best.get((r.problem, r.k, r.draw), 0) > 0
+            if r.method == method and best.get(r.case, 0) > 0
         ]
         for method in methods
     }
