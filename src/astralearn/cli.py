@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from astralearn import __version__, datasets
 from astralearn.cli_tables import (
     DECISION_HELP,
-    DECISIONS,
     add_tables,
+    as_decision,
     as_flags,
-    decision,
     given,
     like,
     names,
@@ -115,13 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     compare("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
     says = "the target's positive value (default: the rarer of two)"
     compare("--positive", metavar="VALUE", help=says)
-    compare(
-        "--decision",
-        type=like(DECISIONS, decision),
-        metavar="AIM",
-        default="g_mean",
-        help=DECISION_HELP,
-    )
+    compare("--decision", type=as_decision, metavar="AIM", default="g_mean", help=DECISION_HELP)
     says = "comma-separated: names, default, ladder, trees, rivals, all (default: default)"
     compare("--methods", metavar="LIST", type=names, default=["default"], help=says)
     says = "rows with the same value, say a card, are tested together; it is no feature"

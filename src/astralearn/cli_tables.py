@@ -37,7 +37,7 @@ def add_tables(command: Callable[..., Any]) -> None:
     fit("--target", metavar="COLUMN", required=True, help="the column to predict")
     says = "the target's positive value (default: the rarer of two)"
     fit("--positive", metavar="VALUE", help=says)
-    fit("--decision", type=like(DECISIONS, decision), metavar="AIM", help=DECISION_HELP)
+    fit("--decision", type=as_decision, metavar="AIM", help=DECISION_HELP)
     says = "BCE, GMN, BCE-ASTra or GMN-ASTra, as `compare` has them (default: ASTraClassifier)"
     fit("--method", metavar="NAME", default=DEFAULT_METHOD, help=says)
     fit("--out", metavar="MODEL", required=True, help="the model file; MODEL.md is its card")
@@ -59,12 +59,8 @@ def add_tables(command: Callable[..., Any]) -> None:
     score("data", help="CSV or Parquet file, of any size; Excel or ARFF")
     score("--out", metavar="FILE", required=True, help="CSV or Parquet file to write")
     score("--top", type=int, metavar="N", help="flag the N rows of the highest risk")
-    score(
-        "--share",
-        type=like("1% or 0.01", _share),
-        metavar="SHARE",
-        help="flag this share of rows, as 1%% or 0.01",
-    )
+    says = "flag this share of rows, as 1%% or 0.01"
+    score("--share", type=like("1% or 0.01", _share), metavar="SHARE", help=says)
     says = "what a missed positive costs: flags where a look pays"
     score("--cost-miss", type=float, metavar="A", help=says)
     score("--cost-alarm", type=float, metavar="B", help="what a look at another row costs")
@@ -117,6 +113,9 @@ def decision(text: str) -> Any:
         return {name: float(value)}
     costs = dict(part.split(":") for part in value.split(","))
     return {name: {label: float(cost) for label, cost in costs.items()}}
+
+
+as_decision = like(DECISIONS, decision)
 
 
 def given(options: argparse.Namespace, arguments: str) -> dict[str, Any]:

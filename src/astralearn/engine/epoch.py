@@ -228,13 +228,8 @@ def epoch(
     of_raw_slope = gradient.slope * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
     training = Seen.of(static.loss, both.means)
-    rate = slope_rate(
-        state.rate,
-        training.counts.e_ratio,
-        minimum=hyper.slope_rate_min,
-        maximum=hyper.slope_rate_max,
-        xp=jnp,
-    )
+    bounds = {"minimum": hyper.slope_rate_min, "maximum": hyper.slope_rate_max}
+    rate = slope_rate(state.rate, training.counts.e_ratio, **bounds, xp=jnp)
     seen = Epoch(
         epoch=state.epoch,
         parameters=state.parameters,

@@ -85,10 +85,8 @@ def rank_table(records: Sequence[DrawRecord], score: str = "average_precision") 
         low, high = ranked.rank_interval
         row: list[Cell | str] = [marked, f"{ranked.mean_rank:.1f} ({low:.1f}–{high:.1f})"]
         for name in DRAW_SCORES:
-            best = max(means[name].values())
-            row.append(
-                Cell(f"{means[name][ranked.method]:.3f}", means[name][ranked.method] == best)
-            )
+            mean = means[name][ranked.method]
+            row.append(Cell(f"{mean:.3f}", bold=mean == max(means[name].values())))
         rows.append([*row, f"{ranked.wins}/{ranked.losses}"])
     notes = [
         f"{BOLD} highest mean. Rank: mean rank of {DRAW_SCORES[score]}, with a 95% interval over "
