@@ -137,14 +137,7 @@ def bench(
     [(2, 0)]
     """
     planned = plan_bench(
-        problems,
-        methods=methods,
-        ks=ks,
-        draws=draws,
-        quick=quick,
-        limit=limit,
-        seed=seed,
-        out=out,
+        problems, methods=methods, ks=ks, draws=draws, quick=quick, limit=limit, seed=seed, out=out
     )
     found = planned.run(n_jobs=n_jobs, progress=progress)
     found.write()

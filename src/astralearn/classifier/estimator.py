@@ -18,11 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from astralearn.classifier import checks
 from astralearn.classifier.committee import Committee, Plan, convene, plan
@@ -772,11 +768,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return plan(fold, self.n_estimators, seed, committee=self.committee, prior=prior)
 
     def _fit_fold(
-        self,
-        fold: Fold,
-        seed: int,
-        earlier: list[NetworkState] | None,
-        prior: float | None = None,
+        self, fold: Fold, seed: int, earlier: list[NetworkState] | None, prior: float | None = None
     ) -> tuple[bool, Rows]:
         """Set the fitted attributes; return whether Ctrl-C cut it short, and the rows.
 

@@ -19,13 +19,7 @@ from typing import Any, NamedTuple
 
 from astralearn.core.confusion import right_and_wrong
 from astralearn.core.curve import checked_logits, log_complement_at_zero
-from astralearn.core.elementary import (
-    at_least,
-    at_most,
-    log1p_of_odds,
-    one_minus_exp,
-    softplus,
-)
+from astralearn.core.elementary import at_least, at_most, log1p_of_odds, one_minus_exp, softplus
 from astralearn.core.inputs import Array, ArrayLike
 
 # Beyond these values of t the bounds are exact to rounding. float32 holds e^t up to the upper one,
