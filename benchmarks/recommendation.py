@@ -25,7 +25,7 @@ from astralearn.methods import choose
 from astralearn.study import Method, Record
 from astralearn.study.answer import answer
 from astralearn.study.splits import Split, make_splits
-from astralearn.study.unit import Unit, run_unit
+from astralearn.study.unit import Unit
 from records import RESULTS, read_rows, write_rows
 
 RECORDS = RESULTS / "recommendation.csv.gz"
@@ -75,8 +75,8 @@ def _records(name: str, draw: int, method: Method) -> list[dict[str, object]]:
     splits = make_splits(table, folds=FOLDS, repetitions=REPETITIONS, seed=draw)
     whole = Problem(name, X, y)
     last = Split(0, NEW, train=rows, validation=rows[:0], test=others)
-    outcomes = [run_unit(Unit(table, method, [split], draw))[0] for split in splits]
-    outcomes += run_unit(Unit(whole, method, [last], draw))
+    outcomes = [Unit(table, method, [split], draw).run()[0] for split in splits]
+    outcomes += Unit(whole, method, [last], draw).run()
     said = []
     for outcome in outcomes:
         record = outcome.record

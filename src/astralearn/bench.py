@@ -86,21 +86,16 @@ class PlannedBench:
     ) -> Bench:
         """Run what the file lacks, and rank all methods that the file has in every case."""
         ran = run(self.plan, self.path, n_jobs=n_jobs, progress=progress)
-        cases = {(record.problem, record.k, record.draw) for record in ran}
-        stored = [
-            record
-            for record in read_kind(self.path, DrawRecord)
-            if (record.problem, record.k, record.draw) in cases
-        ]
+        cases = {record.case for record in ran}
+        stored = [record for record in read_kind(self.path, DrawRecord) if record.case in cases]
         others = {record.method for record in stored} - {record.method for record in ran}
-        whole = {name for name in others if _covers(stored, name, cases)}
+        whole = {name for name in others if _cases(stored, name) == cases}
         records = ran + [record for record in stored if record.method in whole]
         return Bench(records, rank_table(records), self.notes, self.path, self.command)
 
 
-def _covers(stored: Sequence[DrawRecord], name: str, cases: set[tuple[str, int, int]]) -> bool:
-    found = {(r.problem, r.k, r.draw) for r in stored if r.method == name}
-    return found == cases
+def _cases(records: Sequence[DrawRecord], method: str) -> set[tuple[str, int, int]]:
+    return {record.case for record in records if record.method == method}
 
 
 def bench(
@@ -142,14 +137,7 @@ def bench(
     [(2, 0)]
     """
     planned = plan_bench(
-        problems,
-        methods=methods,
-        ks=ks,
-        draws=draws,
-        quick=quick,
-        limit=limit,
-        seed=seed,
-        out=out,
+        problems, methods=methods, ks=ks, draws=draws, quick=quick, limit=limit, seed=seed, out=out
     )
     found = planned.run(n_jobs=n_jobs, progress=progress)
     found.write()

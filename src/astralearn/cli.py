@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from astralearn import __version__, datasets
 from astralearn.cli_tables import (
     DECISION_HELP,
-    DECISIONS,
     add_tables,
+    as_decision,
     as_flags,
-    decision,
+    given,
     like,
     names,
     print_notes,
@@ -114,13 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     compare("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
     says = "the target's positive value (default: the rarer of two)"
     compare("--positive", metavar="VALUE", help=says)
-    compare(
-        "--decision",
-        type=like(DECISIONS, decision),
-        metavar="AIM",
-        default="g_mean",
-        help=DECISION_HELP,
-    )
+    compare("--decision", type=as_decision, metavar="AIM", default="g_mean", help=DECISION_HELP)
     says = "comma-separated: names, default, ladder, trees, rivals, all (default: default)"
     compare("--methods", metavar="LIST", type=names, default=["default"], help=says)
     says = "rows with the same value, say a card, are tested together; it is no feature"
@@ -207,11 +201,9 @@ def _numbers(listed: str) -> list[int]:
 def _compare(options: argparse.Namespace, console: Console) -> None:
     from astralearn.compare import plan_comparison
 
-    arguments = "target positive decision methods group time folds leave_one_positive_out "
+    arguments = "data target positive decision methods group time folds leave_one_positive_out "
     arguments += "repetitions epochs seed out budget"
-    planned = plan_comparison(
-        options.data, **{name: getattr(options, name) for name in arguments.split()}
-    )
+    planned = plan_comparison(**given(options, arguments))
     print_notes(console, planned.notes)
     found: Comparison = _ran(planned, options, console)
     texts = found.texts()
@@ -226,13 +218,7 @@ def _reproduce(options: argparse.Namespace, console: Console) -> None:
     from astralearn.report import data_table
     from astralearn.reproduce import plan_reproduction
 
-    planned = plan_reproduction(
-        options.problems,
-        quick=options.quick,
-        starts=options.starts,
-        seed=options.seed,
-        out=options.out,
-    )
+    planned = plan_reproduction(**given(options, "problems quick starts seed out"))
     _show(console, data_table(planned.plan.problems), [])
     found: Reproduction = _ran(planned, options, console)
     also = [found.tables[name] for name in ("table-2-last-epoch", "bounds")]
@@ -244,8 +230,7 @@ def _bench(options: argparse.Namespace, console: Console) -> None:
 
     if options.out is None:
         raise ValueError("a benchmark needs a folder to keep its records in: name one (`out`)")
-    arguments = "problems methods ks draws quick limit seed out"
-    planned = plan_bench(**{name: getattr(options, name) for name in arguments.split()})
+    planned = plan_bench(**given(options, "problems methods ks draws quick limit seed out"))
     print_notes(console, planned.notes)
     found: Bench = _ran(planned, options, console)
     _write_and_show(found, [], console)

@@ -37,7 +37,7 @@ def add_tables(command: Callable[..., Any]) -> None:
     fit("--target", metavar="COLUMN", required=True, help="the column to predict")
     says = "the target's positive value (default: the rarer of two)"
     fit("--positive", metavar="VALUE", help=says)
-    fit("--decision", type=like(DECISIONS, decision), metavar="AIM", help=DECISION_HELP)
+    fit("--decision", type=as_decision, metavar="AIM", help=DECISION_HELP)
     says = "BCE, GMN, BCE-ASTra or GMN-ASTra, as `compare` has them (default: ASTraClassifier)"
     fit("--method", metavar="NAME", default=DEFAULT_METHOD, help=says)
     fit("--out", metavar="MODEL", required=True, help="the model file; MODEL.md is its card")
@@ -59,12 +59,8 @@ def add_tables(command: Callable[..., Any]) -> None:
     score("data", help="CSV or Parquet file, of any size; Excel or ARFF")
     score("--out", metavar="FILE", required=True, help="CSV or Parquet file to write")
     score("--top", type=int, metavar="N", help="flag the N rows of the highest risk")
-    score(
-        "--share",
-        type=like("1% or 0.01", _share),
-        metavar="SHARE",
-        help="flag this share of rows, as 1%% or 0.01",
-    )
+    says = "flag this share of rows, as 1%% or 0.01"
+    score("--share", type=like("1% or 0.01", _share), metavar="SHARE", help=says)
     says = "what a missed positive costs: flags where a look pays"
     score("--cost-miss", type=float, metavar="A", help=says)
     score("--cost-alarm", type=float, metavar="B", help="what a look at another row costs")
@@ -119,6 +115,14 @@ def decision(text: str) -> Any:
     return {name: {label: float(cost) for label, cost in costs.items()}}
 
 
+as_decision = like(DECISIONS, decision)
+
+
+def given(options: argparse.Namespace, arguments: str) -> dict[str, Any]:
+    """The options of these names, for a function whose arguments are called so."""
+    return {name: getattr(options, name) for name in arguments.split()}
+
+
 def names(listed: str) -> list[str]:
     """What a comma-separated list names."""
     return [name.strip() for name in listed.split(",")]
@@ -133,22 +137,11 @@ def _fit(options: argparse.Namespace, console: Console) -> None:
         raise ValueError(f"`method` must be one of {', '.join(own)}; found {options.method!r}")
     model = TabularASTraClassifier(
         None if options.method == DEFAULT_METHOD else make(options.method, random_state=0),
-        drop=options.drop,
-        keep=options.keep,
-        group=options.group,
-        absolute_days=options.absolute_days,
         random_state=options.seed,
+        **given(options, "drop keep group absolute_days"),
     )
-    fitted = fit_table(
-        options.data,
-        options.target,
-        positive=options.positive,
-        model=model,
-        decision=options.decision,
-        out=options.out,
-        separator=options.separator,
-        encoding=options.encoding,
-    )
+    arguments = given(options, "data target positive decision out separator encoding")
+    fitted = fit_table(model=model, **arguments)
     print_notes(console, fitted.notes)
     found = fitted.model
     console.print(
@@ -169,23 +162,10 @@ def _score(options: argparse.Namespace, console: Console) -> None:
     from astralearn.report.display import rows_counted
     from astralearn.tabular.choosing import FlagRule
 
-    rule = FlagRule(
-        top=options.top,
-        share=options.share,
-        cost_miss=options.cost_miss,
-        cost_alarm=options.cost_alarm,
-    )
+    rule = FlagRule(**given(options, "top share cost_miss cost_alarm"))
+    arguments = given(options, "model data out explain separator encoding")
     with rows_counted(console) as progress:
-        scored = score_table(
-            options.model,
-            options.data,
-            options.out,
-            rule=rule,
-            explain=options.explain,
-            progress=progress,
-            separator=options.separator,
-            encoding=options.encoding,
-        )
+        scored = score_table(rule=rule, progress=progress, **arguments)
     print_notes(console, scored.notes)
     console.print(
         f"{scored.rows:,} rows, {scored.flagged:,} flagged, {scored.bad:,} not scored. Positives "
@@ -200,13 +180,8 @@ def _suggest(options: argparse.Namespace, _console: Console) -> None:
     from astralearn.fit_score import suggest
     from astralearn.report.escape import spreadsheet
 
-    found = suggest(
-        options.model,
-        options.data,
-        options.n,
-        separator=options.separator,
-        encoding=options.encoding,
-    )
+    arguments = given(options, "model n separator encoding")
+    found = suggest(pool=options.data, **arguments)
     rows = found.rows.assign(reasons=found.rows["reasons"].map(spreadsheet))
     if options.out is None:
         print(rows.to_csv(index_label="row"), end="")

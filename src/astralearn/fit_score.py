@@ -200,8 +200,7 @@ def suggest(
     else:
         # A frame keeps its index, by which its owner finds the rows.
         frame = with_text_names(pool) if isinstance(pool, pd.DataFrame) else as_frame(pool)
-    group = [] if model.encoder_.group is None else [model.encoder_.group]
-    learned = frame[[name for name in (*model.encoder_.kinds_, *group) if name in frame.columns]]
+    learned = frame[[name for name in model.encoder_.needed() if name in frame.columns]]
     if not len(frame):
         raise ValueError("pool has no rows")
     encoded = model.encoder_.encode(learned)

@@ -6,7 +6,6 @@ else is what the whole table in memory would give: each statistic is a sum over 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import pandas as pd
 
 from astralearn.classifier import ASTraClassifier
 from astralearn.classifier.committee import places_in_pool
-from astralearn.classifier.shards import Piece
+from astralearn.classifier.shards import Piece, Pieces
 from astralearn.datasets.errors import MissingColumnError
 from astralearn.datasets.problem import label_texts, majority_of, minority_of
 from astralearn.datasets.streams import PARQUET, RowStream, in_threads, row_stream
@@ -87,7 +86,7 @@ def fit_large(
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Pieces):
     """The blocks of a file, as the pieces of a fit; every look reads the file anew."""
 
     stream: RowStream
@@ -113,14 +112,6 @@ class Blocks:
             return look(piece, *more)
 
         return list(in_threads(of_block, blocks, threads=READING_THREADS))
-
-    def merged(self, look: Callable[[Piece], T], plus: Callable[[T, T], T]) -> T:
-        """What they add up to, in the file's order."""
-        return functools.reduce(plus, self.each(look))
-
-    def first(self, value: T) -> T:
-        """The value: one process fits."""
-        return value
 
 
 def _known(stream: RowStream, names: Sequence[str], target: str) -> Iterator[pd.DataFrame]:

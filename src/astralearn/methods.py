@@ -77,17 +77,9 @@ def paper_ladder(protocol: Protocol) -> list[Method]:
     """The four methods with the paper's settings, each given its validation fold."""
     from astralearn.paper_network import PaperNetwork
 
+    of_all = {name: getattr(protocol, name) for name in ("starts", "epochs", "burn_in")}
     return [
-        Method(
-            name,
-            PaperNetwork(
-                *PAPER_NETWORKS[name],
-                starts=protocol.starts,
-                epochs=protocol.epochs,
-                burn_in=protocol.burn_in,
-            ),
-            validates=True,
-        )
+        Method(name, PaperNetwork(*PAPER_NETWORKS[name], **of_all), validates=True)
         for name in protocol.methods
     ]
 

@@ -235,13 +235,10 @@ def _object_to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
     name = type(value).__name__
     if name not in CLASSES or _class_named(name) is not type(value):
         raise TypeError(f"{place} is a {name}, which a model file cannot hold")
-    state = {key: item for key, item in vars(value).items() if not _is_discarded(item)}
+    # Generators of random numbers are left out: no fitted model needs one.
+    random = (np.random.RandomState, np.random.Generator)
+    state = {key: item for key, item in vars(value).items() if not isinstance(item, random)}
     return {"object": name, "state": _to_tree(state, arrays, f"{place} ({name})")}
-
-
-def _is_discarded(item: Any) -> bool:
-    """Whether it is a generator of random numbers, which no fitted model needs."""
-    return isinstance(item, (np.random.RandomState, np.random.Generator))
 
 
 def _kept(value: np.ndarray, arrays: list[bytes]) -> int:

@@ -252,8 +252,7 @@ def explained(
 
 def _learned(model: TabularASTraClassifier, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table that the model knows."""
-    group = [] if model.encoder_.group is None else [model.encoder_.group]
-    known = {*model.encoder_.kinds_, *group}
+    known = model.encoder_.needed()
     return table[[name for name in table.columns if name in known]]
 
 

@@ -154,11 +154,8 @@ class PaperNetwork(BaseEstimator):
         )
         if trained.interrupted:
             raise KeyboardInterrupt
+        n = self.starts
         return [
-            Starts(
-                recipe.architecture,
-                fold.view,
-                trained.take(slice(self.starts * i, self.starts * (i + 1))),
-            )
+            Starts(recipe.architecture, fold.view, trained.take(slice(n * i, n * (i + 1))))
             for i, fold in enumerate(folds)
         ]

@@ -118,12 +118,7 @@ class PlannedReproduction:
                 "spread": spread_table(records),
             },
             verdict=verdict(records),
-            sentences=[
-                *rival_sentences(records),
-                *recommendations(records),
-                *self.notes,
-                *lost,
-            ],
+            sentences=[*rival_sentences(records), *recommendations(records), *self.notes, *lost],
             study=self.path,
             figure_4=drawn if drawn in problems else list(problems)[-1],
         )

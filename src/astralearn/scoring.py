@@ -186,9 +186,7 @@ def _differences(model: TabularASTraClassifier, stream: RowStream) -> list[str]:
 
 
 def _frames(model: TabularASTraClassifier, stream: RowStream) -> Iterator[pd.DataFrame]:
-    encoder = model.encoder_
-    group = [] if encoder.group is None else [encoder.group]
-    return stream.frames([*encoder.kinds_, *group], [*encoder.texts(), *group])
+    return stream.frames(model.encoder_.needed(), model.encoder_.texts())
 
 
 def _all_risks(

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from astralearn.datasets import Problem
 from astralearn.study import Method, make_splits, unit
-from astralearn.study.unit import HISTORY_POINTS, run_unit, units
+from astralearn.study.unit import HISTORY_POINTS, units
 from classifiers import Nearest, Raising, Stacked
 
 
@@ -24,7 +24,7 @@ def outcomes(method, data=None, *, folds=5, repetitions=2, stack=50, seed=0):
     data = data or problem()
     splits = make_splits(data, folds=folds, repetitions=repetitions)
     return splits, [
-        o for unit in units(data, method, splits, seed=seed, stack=stack) for o in run_unit(unit)
+        o for unit in units(data, method, splits, seed=seed, stack=stack) for o in unit.run()
     ]
 
 

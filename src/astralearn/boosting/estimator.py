@@ -12,12 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astralearn.boosting.labels import MinorityLabels
-from astralearn.boosting.objective import (
-    Objective,
-    checked_weight,
-    make_objective,
-    sees_rates,
-)
+from astralearn.boosting.objective import Objective, checked_weight, make_objective, sees_rates
 from astralearn.boosting.state import Earlier, LearnedState, continued_labels
 from astralearn.boosting.sweep import check_process
 from astralearn.core import rebalanced_logit, threshold

@@ -170,9 +170,8 @@ class Objective:
         """
         x = _scores(y_pred)
         found = self.swept(self._rows(y_true, x, sample_weight), x)
-        return found.scaled(
-            *self.advance(found.sums if add_up is None else add_up(found.sums), shared)
-        )
+        sums = found.sums if add_up is None else add_up(found.sums)
+        return found.scaled(*self.advance(sums, shared))
 
     def swept(self, rows: LabelledRows, x: np.ndarray, *, slope: float | None = None) -> Sweep:
         """The rows' derivatives up to a factor per class, and their sums.
@@ -242,12 +241,8 @@ class Objective:
         """Labels and weights, checked once per training: later rounds find them unchanged."""
         if self._kept is not None:
             y, weight, rows = self._kept
-            if (
-                x.dtype == y.dtype
-                and x.shape == y.shape
-                and _same(y, y_true)
-                and _same(weight, sample_weight)
-            ):
+            is_alike = x.dtype == y.dtype and x.shape == y.shape
+            if is_alike and _same(y, y_true) and _same(weight, sample_weight):
                 return rows
         y, weight = _labels(y_true, x, sample_weight)
         rows = LabelledRows.of(y, weight)

@@ -40,12 +40,8 @@ def hard_confusion(x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = Non
     """
     w = np.ones(len(x)) if weight is None else np.asarray(weight, np.float64)
     said, is_one = np.asarray(x) >= 0, np.asarray(y) == 1
-    return SoftConfusion(
-        *(
-            float(w[rows].sum())
-            for rows in (~said & ~is_one, said & ~is_one, ~said & is_one, said & is_one)
-        )
-    )
+    cells = (~said & ~is_one, said & ~is_one, ~said & is_one, said & is_one)
+    return SoftConfusion(*(float(w[rows].sum()) for rows in cells))
 
 
 def score_value(
@@ -61,12 +57,8 @@ def score_value(
     kind = SCORES[name]
     if kind.soft:
         w = None if weight is None else np.asarray(weight, np.float64)
-        counts = soft_confusion(
-            rebalanced_logit(np.asarray(x, np.float64), slope, xp=np),
-            np.asarray(y, np.float64),
-            w,
-            xp=np,
-        )
+        g = rebalanced_logit(np.asarray(x, np.float64), slope, xp=np)
+        counts = soft_confusion(g, np.asarray(y, np.float64), w, xp=np)
     else:
         counts = hard_confusion(x, y, weight)
     return float(getattr(counts, kind.attribute))

@@ -321,7 +321,6 @@ def expectations(worlds: Worlds, cut: float, *, positives: float) -> Expectation
         unit = 1_000.0 if name == "false_alarms" else 1.0
         low, high = np.quantile(values, [ends, 1.0 - ends], axis=0)
         curve[name] = unit * np.stack([values.mean(axis=0), low, high])
-        at_cut[name] = Expected(
-            *(float(np.interp(cut, worlds.cuts, along)) for along in curve[name])
-        )
+        found = (float(np.interp(cut, worlds.cuts, along)) for along in curve[name])
+        at_cut[name] = Expected(*found)
     return Expectations(**at_cut, positives=positives, curve=curve)

@@ -18,11 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from astralearn.classifier import checks
 from astralearn.classifier.committee import Committee, Plan, convene, plan
@@ -387,8 +383,8 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             seeds = [model._draw_seed() for model in models]
         parts = []
         for i, (model, split) in enumerate(zip(models, splits, strict=True)):
-            train, *held_out = split[:-1]
-            self._check_selection(bool(held_out))
+            train, held_out = split[0], split[1] if len(split) > 2 else None
+            self._check_selection(held_out is not None)
             try:
                 sums = checks.LabelSums.of(labels[train], rows.weight[train])
                 model._remember_input(everything, sums)
@@ -403,15 +399,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                     f"({everything.minority_class_}), which class_weight does not go with: fit "
                     "such a split on its own"
                 )
-            parts.append(
-                Part(
-                    train=train,
-                    held_out=held_out[0] if held_out else None,
-                    seed=seeds[i],
-                    inverted=inverted,
-                    costs=model._costs(sums),
-                )
-            )
+            parts.append(Part(train, held_out, seeds[i], inverted, costs=model._costs(sums)))
         options, fraction = self._view_options(), self.validation_fraction
         folds = make_folds(rows, parts, options, fraction=fraction)
         plans = [self._plan(fold, seed) for fold, seed in zip(folds, seeds, strict=True)]
@@ -780,11 +768,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         return plan(fold, self.n_estimators, seed, committee=self.committee, prior=prior)
 
     def _fit_fold(
-        self,
-        fold: Fold,
-        seed: int,
-        earlier: list[NetworkState] | None,
-        prior: float | None = None,
+        self, fold: Fold, seed: int, earlier: list[NetworkState] | None, prior: float | None = None
     ) -> tuple[bool, Rows]:
         """Set the fitted attributes; return whether Ctrl-C cut it short, and the rows.
 

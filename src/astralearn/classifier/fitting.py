@@ -15,7 +15,7 @@ import numpy as np
 from astralearn.classifier.prediction import Networks
 from astralearn.classifier.progress import bar
 from astralearn.classifier.threads import threads
-from astralearn.core.curve import starting_slope
+from astralearn.core.curve import slope_for_ratio, starting_slope
 from astralearn.core.elementary import TINY
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.places import is_first
@@ -135,7 +135,7 @@ def _slope_max(fold: Fold, limit: float | None) -> float:
     if limit is None:
         return math.inf
     negatives, positives = fold.class_weights
-    return float(max(negatives / max(positives, TINY), 1.0) ** limit)
+    return slope_for_ratio(negatives / max(positives, TINY), limit)
 
 
 def _mean(histories: list[History]) -> History:

@@ -67,11 +67,7 @@ def take_neighbours(
 
 
 def _left_out_scores(
-    u: np.ndarray,
-    rows: np.ndarray,
-    majority: np.ndarray,
-    positives: np.ndarray,
-    share: np.ndarray,
+    u: np.ndarray, rows: np.ndarray, majority: np.ndarray, positives: np.ndarray, share: np.ndarray
 ) -> np.ndarray:
     to_majority, to_positives = (
         squared(u[rows], as_references(u[of_class])) for of_class in (majority, positives)

@@ -6,7 +6,6 @@ Every process runs the same fit: it looks at its own rows, and all of them hear 
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from astralearn.classifier.shards import Piece
+from astralearn.classifier.shards import Piece, Pieces
 
 T = TypeVar("T")
 
@@ -44,7 +43,7 @@ def alone() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Processes:
+class Processes(Pieces):
     """The pieces of all processes.
 
     own: the rows of this one.
@@ -62,13 +61,12 @@ class Processes:
         self, look: Callable[..., T], given: Sequence[tuple[Any, ...]] | None = None
     ) -> list[T]:
         """What a look at every process's rows finds."""
+        import jax
+
         from astralearn.engine.places import gathered
 
-        return gathered(look(self.own, *(given[self._number] if given else ())))
-
-    def merged(self, look: Callable[[Piece], T], plus: Callable[[T, T], T]) -> T:
-        """What they add up to, in the order of the processes."""
-        return functools.reduce(plus, self.each(look))
+        more = given[jax.process_index()] if given else ()
+        return gathered(look(self.own, *more))
 
     def first(self, value: T) -> T:
         """What the first process has for the value."""
@@ -76,19 +74,9 @@ class Processes:
 
     def share(self, n: int) -> slice:
         """Which of n rows that all processes have are this one's part."""
-        return slice(self._number, n, self._count)
-
-    @property
-    def _number(self) -> int:
         import jax
 
-        return jax.process_index()
-
-    @property
-    def _count(self) -> int:
-        import jax
-
-        return jax.process_count()
+        return slice(jax.process_index(), n, jax.process_count())
 
 
 def _own(rows: Any) -> Any:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from astralearn.engine.network import BLOCK
 from astralearn.engine.reproducible import cholesky, tiled_product
-from astralearn.engine.rows import Fold, RowCosts, Rows, SpreadRows
+from astralearn.engine.rows import Fold, RowCosts, Rows
 from astralearn.engine.view import FAR, View
+
+if TYPE_CHECKING:
+    from astralearn.classifier.shards import Shards
 
 # Rows of both classes, or else of the rarer, that are sorted to find equal ones: sorting more
 # costs more than it saves.
@@ -204,7 +207,7 @@ def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
     return Rows(rows.X, rows.positive, np.bincount(place, rows.weight, minlength=len(place))), place
 
 
-def view_of(rows: SpreadRows, options: ViewOptions) -> View:
+def view_of(rows: Rows | Shards, options: ViewOptions) -> View:
     """How a network that trains on these rows sees them."""
     view = View(np.zeros(rows.n_features), np.ones(rows.n_features))
     if options.standardize:
@@ -213,7 +216,7 @@ def view_of(rows: SpreadRows, options: ViewOptions) -> View:
     return with_distance(view, rows) if options.distance and not wide else view
 
 
-def scaled(rows: SpreadRows, limit: float) -> View:
+def scaled(rows: Rows | Shards, limit: float) -> View:
     """Weighted mean and standard deviation of each feature, in float64.
 
     A feature that does not vary but by rounding has its value and 1.
@@ -233,7 +236,7 @@ def scaled(rows: SpreadRows, limit: float) -> View:
     return View(mean, np.where(varies, scale, 1.0), limit=limit)
 
 
-def with_distance(view: View, rows: SpreadRows) -> View:
+def with_distance(view: View, rows: Rows | Shards) -> View:
     """The view with the distance from the majority as one more input.
 
     It is scaled like the others. The majority's covariance is drawn a little towards a multiple of

@@ -129,9 +129,7 @@ def fit_pieces(
 
 
 def _fit_networks(
-    model: ASTraClassifier,
-    spread: Spread[Processes],
-    validation: Sequence[Any] | None,
+    model: ASTraClassifier, spread: Spread[Processes], validation: Sequence[Any] | None
 ) -> End:
     """Networks alone, on every row of every process."""
     processes = spread.pieces

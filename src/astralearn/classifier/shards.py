@@ -41,8 +41,7 @@ class Pieces(Protocol):
     kind: what messages call one of them.
     """
 
-    @property
-    def kind(self) -> str: ...
+    kind: str
 
     def each(
         self, look: Callable[..., T], given: Sequence[tuple[Any, ...]] | None = None
@@ -52,11 +51,11 @@ class Pieces(Protocol):
 
     def merged(self, look: Callable[[Piece], T], plus: Callable[[T, T], T]) -> T:
         """What a look at every piece adds up to, in their order."""
-        ...
+        return functools.reduce(plus, self.each(look))
 
     def first(self, value: T) -> T:
         """The value that counts, where several processes fit and each has one."""
-        ...
+        return value
 
 
 @dataclass(frozen=True)

@@ -118,11 +118,8 @@ def count_class(
 
 def add(mine: Means, theirs: Means, *, power: float, xp: Any) -> Means:
     """The means of both sets of examples together."""
-    negatives, positives = (
-        add_class(of_class, others, power=power, xp=xp)
-        for of_class, others in zip(mine, theirs, strict=True)
-    )
-    return Means(negatives, positives)
+    pairs = zip(mine, theirs, strict=True)
+    return Means(*(add_class(*of_class, power=power, xp=xp) for of_class in pairs))
 
 
 def add_class(mine: ClassMeans, theirs: ClassMeans, *, power: float, xp: Any) -> ClassMeans:

@@ -163,20 +163,10 @@ def labelled_logits(
                 f"sample_weight must broadcast to the shape of logits, {tuple(g.shape)}; "
                 f"found {tuple(weight.shape)}"
             )
-        check(
-            xp,
-            "sample_weight",
-            weight,
-            xp.isfinite(weight) & (weight >= 0),
-            "finite and at least 0",
-        )
-        check(
-            xp,
-            "sample_weight",
-            xp.sum(weight),
-            xp.sum(weight) > 0,
-            "above 0 somewhere (its sum is 0)",
-        )
+        is_good = xp.isfinite(weight) & (weight >= 0)
+        check(xp, "sample_weight", weight, is_good, "finite and at least 0")
+        total = xp.sum(weight)
+        check(xp, "sample_weight", total, total > 0, "above 0 somewhere (its sum is 0)")
     return xp, g, y, weight
 
 

@@ -138,18 +138,8 @@ def _parts(x: Array, b: Array, xp: Any) -> _Parts:
     rest = xp.log1p(xp.where(negative, odds, (b - 1.0) + q)) / b
     s = xp.where(negative, 0.0, x) + rest
     y_hat = -xp.expm1(-s)
-    return _Parts(
-        x,
-        b,
-        negative,
-        q,
-        odds,
-        b / (xp.where(negative, 1.0, q) + odds),
-        b * y_hat / odds,
-        rest,
-        s,
-        y_hat,
-    )
+    pull, lift = b / (xp.where(negative, 1.0, q) + odds), b * y_hat / odds
+    return _Parts(x, b, negative, q, odds, pull, lift, rest, s, y_hat)
 
 
 def _is_deep(x: Array, b: Array, xp: Any) -> Array:

@@ -110,9 +110,12 @@ def one_minus_exp(s: Array, rest: Array, xp: Any) -> Array:
     return xp.where(q < small, s * (1.0 - q * series), q)
 
 
-def at_least(value: Array, floor: float, xp: Any) -> Array:
-    """max(value, floor); torch's maximum refuses numbers."""
-    return larger(value, floor, xp)
+def at_least(value: Array, floor: Any, xp: Any) -> Array:
+    """max(value, floor), as one comparison but for NumPy.
+
+    Torch's own maximum refuses numbers, and XLA's has NaN to care for.
+    """
+    return xp.maximum(value, floor) if is_numpy(xp) else xp.where(value < floor, floor, value)
 
 
 def at_most(value: Array, ceiling: float, xp: Any) -> Array:
@@ -120,11 +123,6 @@ def at_most(value: Array, ceiling: float, xp: Any) -> Array:
     if is_numpy(xp):
         return xp.minimum(value, ceiling)
     return xp.where(value > ceiling, ceiling, value)
-
-
-def larger(a: Array, b: Any, xp: Any) -> Array:
-    """max(a, b) as one comparison, or NumPy's own: XLA's has NaN to care for."""
-    return xp.maximum(a, b) if is_numpy(xp) else xp.where(a < b, b, a)
 
 
 def is_numpy(xp: Any) -> bool:

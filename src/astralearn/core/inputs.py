@@ -53,21 +53,13 @@ def as_arrays(**values: ArrayLike) -> tuple[Any, ...]:
     def cast(value: Any) -> Any:
         if value is None:
             return None
-        return (
-            xp.asarray(value, dtype=dtype, device=device)
-            if _is_number(value)
-            else xp.astype(value, dtype, copy=False)
-        )
+        if _is_number(value):
+            return xp.asarray(value, dtype=dtype, device=device)
+        return xp.astype(value, dtype, copy=False)
 
-    cast_values = [cast(value) for value in given.values()]
-    _check_shapes(
-        {
-            name: value.shape
-            for name, value in zip(given, cast_values, strict=True)
-            if value is not None
-        }
-    )
-    return (xp, *cast_values)
+    cast_values = {name: cast(value) for name, value in given.items()}
+    _check_shapes(cast_values)
+    return (xp, *cast_values.values())
 
 
 def namespace(*values: Array) -> Any:
@@ -80,9 +72,8 @@ def namespace(*values: Array) -> Any:
     if any(type(value).__module__.startswith(("tensorflow", "keras")) for value in values):
         return sys.modules["keras"].ops
     torch = sys.modules.get("array_api_compat.torch")
-    if torch and all(
-        isinstance(value, torch.Tensor) for value in values
-    ):  # at once: torch.compile warns of what is called below
+    # At once: torch.compile warns of what is called below.
+    if torch and all(isinstance(value, torch.Tensor) for value in values):
         return torch
     return compat.array_namespace(*values)
 
@@ -141,14 +132,15 @@ def _floating_dtype(xp: Any, arrays: list[Any]) -> Any:
     return dtype if xp.finfo(dtype).bits >= 32 else xp.float32
 
 
-def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
+def _check_shapes(arrays: dict[str, Any]) -> None:
+    shapes = {name: tuple(array.shape) for name, array in arrays.items() if array is not None}
     for name, shape in shapes.items():
         if 0 in shape:
-            raise ValueError(f"{name} must hold at least one value; found shape {tuple(shape)}")
+            raise ValueError(f"{name} must hold at least one value; found shape {shape}")
     try:
-        np.broadcast_shapes(*(tuple(shape) for shape in shapes.values()))
+        np.broadcast_shapes(*shapes.values())
     except ValueError as error:
-        found = " and ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
+        found = " and ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"shapes must broadcast; found {found}") from error
 
 

@@ -15,30 +15,18 @@ for a negative, −g for a positive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, TypeVar, cast
 
 from astralearn.core.inputs import Array, ArrayLike, Axis
 from astralearn.core.losses import LOSSES
 
-
-class LossFunction(Protocol):
-    """The signature of every function below."""
-
-    def __call__(
-        self,
-        logits: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike = None,
-        *,
-        axis: Axis = None,
-        xp: Any = None,
-    ) -> Array: ...
+Method = TypeVar("Method", bound=Callable[..., Array])
 
 
-def _calls(method: LossFunction) -> Callable[[Callable[[], None]], LossFunction]:
+def _calls(method: Method) -> Callable[[Callable[[], None]], Method]:
     """Make a name and its docstring a function that calls the method of a loss."""
 
-    def named(stub: Callable[[], None]) -> LossFunction:
+    def named(stub: Callable[[], None]) -> Method:
         def function(
             logits: ArrayLike,
             y: ArrayLike,
@@ -51,7 +39,7 @@ def _calls(method: LossFunction) -> Callable[[Callable[[], None]], LossFunction]
 
         function.__name__ = function.__qualname__ = stub.__name__
         function.__doc__ = stub.__doc__
-        return function
+        return cast(Method, function)
 
     return named
 

@@ -98,12 +98,21 @@ class Loss:
         xp, g, y, weight = labelled_logits(logits, y, sample_weight, xp)
         return self._gradient(g, y, weight, axis, xp)
 
-    def count(self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any) -> Counted:
-        """What this loss needs of arrays g, y and weight, not to be differentiated.
-
-        See `counting.count`.
-        """
-        return self._counted(g, y, weight, axis, xp, is_final=True)
+    def count(
+        self, g: Array, y: Array, weight: Array, *, axis: Axis, xp: Any, is_final: bool = True
+    ) -> Counted:
+        """What this loss needs of arrays g, y and weight: see `counting.count`."""
+        return counting.count(
+            g,
+            y,
+            weight,
+            power=self.power,
+            peaked=self.is_logarithmic,
+            with_wrong=self.reads_wrong,
+            axis=axis,
+            xp=xp,
+            is_final=is_final,
+        )
 
     def count_known(
         self, parts: Sequence[tuple[Array, Array, Array]], *, axis: Axis, xp: Any
@@ -171,24 +180,9 @@ class Loss:
     def _looked(self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any) -> Counted:
         """As `count`, without peaks where NumPy's values show no need of them."""
         if not (self.is_logarithmic and is_numpy(xp)):
-            return self._counted(g, y, weight, axis, xp)
+            return self.count(g, y, weight, axis=axis, xp=xp, is_final=False)
         means, (part,) = self.count_known([(g, y, weight)], axis=axis, xp=xp)
         return Counted(means, *part)
-
-    def _counted(
-        self, g: Array, y: Array, weight: Array, axis: Axis, xp: Any, *, is_final: bool = False
-    ) -> Counted:
-        return counting.count(
-            g,
-            y,
-            weight,
-            power=self.power,
-            peaked=self.is_logarithmic,
-            with_wrong=self.reads_wrong,
-            axis=axis,
-            xp=xp,
-            is_final=is_final,
-        )
 
 
 class MeanLoss(Loss):
@@ -204,12 +198,19 @@ class MeanLoss(Loss):
 
 
 def _mean_value(means: Means, *, xp: Any) -> Array:
-    shares = _class_shares(means, xp)
+    shares = _mean_falls(means, xp=xp)
     return -(shares[0] * means.negatives.log_right + shares[1] * means.positives.log_right)
 
 
 def _mean_falls(means: Means, *, xp: Any) -> tuple[Array, Array]:
-    return _class_shares(means, xp)
+    """Each class's part of the whole weight.
+
+    As 1/(1 + m/n): XLA turns n/(n + m)/n into n/((n + m) n), and float32 loses that square.
+    """
+    n, m = means.negatives.total, means.positives.total
+    of_negatives = xp.where(n > 0, 1.0 / (1.0 + m / or_one(n, xp)), 0.0)
+    of_positives = xp.where(m > 0, 1.0 / (1.0 + n / or_one(m, xp)), 0.0)
+    return of_negatives, of_positives
 
 
 def _geometric(power: float) -> Loss:
@@ -268,17 +269,6 @@ LOSSES: dict[str, Loss] = {
     ),
     "root_gmn": _geometric(ROOT),
 }
-
-
-def _class_shares(means: Means, xp: Any) -> tuple[Array, Array]:
-    """Each class's part of the whole weight.
-
-    As 1/(1 + m/n): XLA turns n/(n + m)/n into n/((n + m) n), and float32 loses that square.
-    """
-    n, m = means.negatives.total, means.positives.total
-    of_negatives = xp.where(n > 0, 1.0 / (1.0 + m / or_one(n, xp)), 0.0)
-    of_positives = xp.where(m > 0, 1.0 / (1.0 + n / or_one(m, xp)), 0.0)
-    return of_negatives, of_positives
 
 
 def _counts(means: Means, xp: Any) -> SoftConfusion:

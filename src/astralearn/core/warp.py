@@ -19,14 +19,7 @@ from typing import Any, NamedTuple
 
 from astralearn.core.confusion import right_and_wrong
 from astralearn.core.curve import checked_logits, log_complement_at_zero
-from astralearn.core.elementary import (
-    at_least,
-    at_most,
-    larger,
-    log1p_of_odds,
-    one_minus_exp,
-    softplus,
-)
+from astralearn.core.elementary import at_least, at_most, log1p_of_odds, one_minus_exp, softplus
 from astralearn.core.inputs import Array, ArrayLike
 
 # Beyond these values of t the bounds are exact to rounding. float32 holds e^t up to the upper one,
@@ -164,7 +157,7 @@ def negatives(x: Array, shared: OfSlope | None, *, with_steepness: bool = False,
         odds = xp.exp(at_most(t, HIGHEST, xp))
         from_one = 1.0 + odds
         softplus_t = xp.log(from_one)
-    c = _curve(larger(softplus_t, t, xp), shared, xp)
+    c = _curve(at_least(softplus_t, t, xp), shared, xp)
     # One division serves both quotients.
     both = 1.0 / (c.weighed * from_one)
     share, dx = both * from_one, both * odds
@@ -190,7 +183,7 @@ def positives(x: Array, shared: OfSlope | None, *, xp: Any) -> Pulls:
     t = bx + shared.log_b
     odds = xp.exp(at_least(at_most(t, HIGHEST, xp), LOWEST, xp))
     from_one = 1.0 + odds
-    c = _curve(larger(log1p_of_odds(odds, from_one, xp), t, xp), shared, xp)
+    c = _curve(at_least(log1p_of_odds(odds, from_one, xp), t, xp), shared, xp)
     share, per_y_hat = 1.0 / c.weighed, 1.0 / c.y_hat
     wrong, steepness = c.tail * share, odds / from_one * per_y_hat
     by_b = slope_derivative(shared, steepness * x, steepness, c.s * per_y_hat, 1.0)
@@ -198,7 +191,7 @@ def positives(x: Array, shared: OfSlope | None, *, xp: Any) -> Pulls:
     return Pulls(
         right=c.y_hat * share,
         wrong=wrong,
-        log_right=-larger(-log_y_hat, -bx, xp) - xp.log(c.weighed),
+        log_right=-at_least(-log_y_hat, -bx, xp) - xp.log(c.weighed),
         dx=-wrong * steepness,
         db=-wrong * by_b,
         steepness=steepness,

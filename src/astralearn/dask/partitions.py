@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ import dask
 import dask.array as da
 import numpy as np
 
-from astralearn.classifier.shards import Piece
+from astralearn.classifier.shards import Piece, Pieces
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ Y, WEIGHT = "astralearn y", "astralearn weight"
 
 
 @dataclass(frozen=True)
-class Partitions:
+class Partitions(Pieces):
     """The partitions of a table, as delayed arguments of `as_piece`.
 
     Every look computes them anew, so that no more of them are in memory than workers have threads,
@@ -72,15 +73,11 @@ class Partitions:
     def merged(self, look: Callable[[Piece], T], plus: Callable[[T, T], T]) -> T:
         """What a look at every partition adds up to, in their order."""
         sums = self._looks(look, [()] * len(self.pieces))
-        added = dask.delayed(_added, pure=False)
+        added = dask.delayed(functools.reduce, pure=False)
         while len(sums) > 1:
             starts = range(0, len(sums), ADDED_AT_ONCE)
             sums = [added(plus, sums[start : start + ADDED_AT_ONCE]) for start in starts]
         return dask.compute(*sums)[0]
-
-    def first(self, value: T) -> T:
-        """The value: one process fits."""
-        return value
 
     def piece(self, number: int) -> Any:
         """A partition's piece, delayed."""
@@ -106,13 +103,6 @@ def as_piece(X: Any, y: Any = None, weight: Any = None) -> Piece:
 
 def _look(look: Callable[..., T], piece: Piece, *given: Any) -> T:
     return look(piece, *given)
-
-
-def _added(plus: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    total, *others = parts
-    for other in others:
-        total = plus(total, other)
-    return total
 
 
 def _cut_like(column: Any, X: Any) -> Any:

@@ -33,7 +33,7 @@ from astralearn.dask.partitions import Partitions
 from astralearn.dask.process import ERROR, JOB, LOG, RESULT, Files, Job
 
 if TYPE_CHECKING:
-    from astralearn.classifier.estimator import ASTraClassifier
+    from astralearn.dask.estimator import DaskASTraClassifier
 
 ASK_EVERY = 0.5  # seconds
 # The processes of the workers here, by fit and worker.
@@ -58,7 +58,7 @@ class Share(NamedTuple):
 
 
 def fit_in_workers(
-    model: ASTraClassifier, spread: Spread[Partitions], validation: Sequence[Any] | None
+    model: DaskASTraClassifier, spread: Spread[Partitions], validation: Sequence[Any] | None
 ) -> End:
     """Fit networks to the rows of all partitions where they are.
 
@@ -125,21 +125,17 @@ def _write_rows(client: Any, spread: Spread[Partitions], shares: Sequence[Share]
 
 def _start(
     client: Any,
-    model: ASTraClassifier,
+    model: DaskASTraClassifier,
     spread: Spread[Partitions],
     shares: Sequence[Share],
     validation: Any,
     fit: str,
 ) -> None:
-    from astralearn.classifier.estimator import ASTraClassifier
-
-    plain = ASTraClassifier(**model.get_params(deep=False))
-    plain.__dict__.update(model.__dict__)
     first, threads = shares[0].worker, client.nthreads()
     port = client.run(_free_port, workers=[first])[first]
     for number, share in enumerate(shares):
         job = Job(
-            model=plain,
+            model=model.local(),
             n_rows=share.n_rows,
             n_features=spread.described[0].n_features,
             dtype=spread.dtype,

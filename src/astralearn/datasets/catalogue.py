@@ -141,13 +141,17 @@ def load(name: str = DEFAULT_PROBLEM) -> Problem:
     path = fetch_entry(entry)
     problem = problem_from_frame(read_arff(path), TARGET, name=name) if path else _digits()
     problem = replace(problem, name=entry.name, redraw=entry.redraw)
+    check_sizes(problem, entry.rows, entry.features, entry.positives, name=name)
+    return problem
+
+
+def check_sizes(problem: Problem, *expected: int, name: str) -> None:
+    """Refuse a problem of other rows, features and positives than expected."""
     found = (problem.rows, problem.features, problem.positives)
-    expected = (entry.rows, entry.features, entry.positives)
     if found != expected:
         raise UnreadableError(
             f"{name}: rows, features and positives must be {expected}; found {found}"
         )
-    return problem
 
 
 def entry_named(name: str) -> Entry:

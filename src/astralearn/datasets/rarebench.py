@@ -19,9 +19,9 @@ import hashlib
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from astralearn.datasets.catalogue import CATALOGUE
+from astralearn.datasets.catalogue import CATALOGUE, check_sizes
 from astralearn.datasets.distributions import Floats
-from astralearn.datasets.errors import MissingFileError, UnreadableError
+from astralearn.datasets.errors import MissingFileError
 from astralearn.datasets.generator import TASKS, Task
 from astralearn.datasets.problem import Problem
 from astralearn.datasets.rare_tables import PACKAGED, SOURCES, Place
@@ -91,25 +91,18 @@ def load_problem(name: str) -> Problem:
     if name not in PROBLEMS:
         raise MissingFileError(f"no such problem: {name!r}; there are {', '.join(PROBLEMS)}")
     entry = PROBLEMS[name]
-    problem = SOURCES[entry.source].read(entry.place) if entry.is_real else _generated(TASKS[name])
+    if entry.is_real:
+        problem = SOURCES[entry.source].read(entry.place)
+    else:
+        problem = Problem(name, *TASKS[name].table())
     problem = replace(problem, name=name, redraw=None)
-    found = problem.rows, problem.features, problem.positives
-    expected = entry.rows, entry.features, entry.positives
-    if found != expected:
-        raise UnreadableError(
-            f"{name}: rows, features and positives must be {expected}; found {found}"
-        )
+    check_sizes(problem, entry.rows, entry.features, entry.positives, name=name)
     return problem
 
 
 def best_order(problem: Problem) -> Floats | None:
     """Return the best score of each row of a generated problem, None of a real one."""
     return TASKS[problem.name].best_order(problem.X) if problem.name in TASKS else None
-
-
-def _generated(task: Task) -> Problem:
-    X, y = task.table()
-    return Problem(task.name, X, y)
 
 
 def _listed(row: dict[str, str]) -> RareEntry:

@@ -53,14 +53,10 @@ class TextForm(NamedTuple):
         if self.decimal != ",":
             return frame
         names = list(frame) if known is None else known
+        least = SHARE if known is None else 0.0
         found = {name: _grouped(frame[name]) for name in names if is_text(frame[name])}
-        return frame.assign(
-            **{
-                name: column
-                for name, (column, share) in found.items()
-                if known is not None or share >= SHARE
-            }
-        )
+        read = {name: column for name, (column, share) in found.items() if share >= least}
+        return frame.assign(**read)
 
     def said(self) -> str:
         """What is assumed, as a sentence; empty where the file is as CSV files are.

@@ -121,11 +121,9 @@ def compile_options(thorough: bool) -> dict[str, Any] | None:
         wanted |= {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
     if jax.default_backend() != "cpu":
         return None
-    return (
-        wanted
-        if _are_known(wanted)
-        else {name: value for name, value in wanted.items() if _are_known({name: value})}
-    )
+    if _are_known(wanted):
+        return wanted
+    return {name: value for name, value in wanted.items() if _are_known({name: value})}
 
 
 def _are_known(options: dict[str, Any]) -> bool:
@@ -230,13 +228,8 @@ def epoch(
     of_raw_slope = gradient.slope * slope_from_raw_dbeta(state.raw_slope, xp=jnp)
 
     training = Seen.of(static.loss, both.means)
-    rate = slope_rate(
-        state.rate,
-        training.counts.e_ratio,
-        minimum=hyper.slope_rate_min,
-        maximum=hyper.slope_rate_max,
-        xp=jnp,
-    )
+    bounds = {"minimum": hyper.slope_rate_min, "maximum": hyper.slope_rate_max}
+    rate = slope_rate(state.rate, training.counts.e_ratio, **bounds, xp=jnp)
     seen = Epoch(
         epoch=state.epoch,
         parameters=state.parameters,

@@ -15,14 +15,7 @@ from scipy.optimize import Bounds, minimize
 
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
-from astralearn.engine.epoch import (
-    Epoch,
-    Static,
-    gradients_of,
-    penalty,
-    record_of,
-    sums_of,
-)
+from astralearn.engine.epoch import Epoch, Static, gradients_of, penalty, record_of, sums_of
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import Seen
 from astralearn.engine.places import Places

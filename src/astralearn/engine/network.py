@@ -69,11 +69,8 @@ def unflatten(parameters: Array, architecture: Architecture) -> list[Array]:
     """(K, P) as one (K, units, inputs + 1) array per layer."""
     layers, start = [], 0
     for units, inputs in architecture.shapes:
-        layers.append(
-            parameters[..., start : start + units * inputs].reshape(
-                *parameters.shape[:-1], units, inputs
-            )
-        )
+        flat = parameters[..., start : start + units * inputs]
+        layers.append(flat.reshape(*parameters.shape[:-1], units, inputs))
         start += units * inputs
     return layers
 
@@ -104,9 +101,8 @@ def for_own_inputs(
 
 def _first_layer(parameters: Array, architecture: Architecture) -> tuple[Array, Array]:
     units, inputs = architecture.shapes[0]
-    return parameters[:, : units * inputs].reshape(-1, units, inputs), parameters[
-        :, units * inputs :
-    ]
+    first, rest = parameters[:, : units * inputs], parameters[:, units * inputs :]
+    return first.reshape(-1, units, inputs), rest
 
 
 def _joined(weights: Array, bias: Array, rest: Array, xp: Any) -> Array:

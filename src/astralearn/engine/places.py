@@ -76,8 +76,7 @@ def gathered(value: Any) -> list[Any]:
     # Few sizes, for each is compiled.
     padded = np.zeros(1 << int(sizes.max() - 1).bit_length(), np.uint8)
     padded[: len(data)] = data
-    everyone = process_allgather(padded)
-    everyone = everyone.reshape(len(sizes), -1)
+    everyone = process_allgather(padded).reshape(len(sizes), -1)
     return [pickle.loads(one[:size].tobytes()) for one, size in zip(everyone, sizes, strict=True)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,26 +37,6 @@ class Extent(NamedTuple):
 
     def plus(self, other: Extent) -> Extent:
         return Extent(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-
-class SpreadRows(Protocol):
-    """Rows in one place or in many: what statistics ask of them."""
-
-    @property
-    def n_features(self) -> int: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def extent(self) -> Extent: ...
-
-    @property
-    def n_negatives(self) -> int: ...
-
-    def merged(self, look: Callable[[Rows], T], plus: Callable[[T, T], T]) -> T:
-        """What a look at the rows of every place adds up to, in their order."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -217,12 +217,9 @@ def split(fold_of: Sequence[int], n_rows: int, size: int | None = None) -> list[
     core has work too. Nothing but the data decides.
     """
     n = len(fold_of)
-    alone = len(set(fold_of)) == n
-    blocks = (
-        [list(range(n))]
-        if alone
-        else [[k for k in range(n) if fold_of[k] == f] for f in dict.fromkeys(fold_of)]
-    )
+    blocks = [list(range(n))]
+    if len(set(fold_of)) < n:
+        blocks = [[k for k in range(n) if fold_of[k] == f] for f in dict.fromkeys(fold_of)]
     longest = max(len(block) for block in blocks)
     if size is None:
         in_cache = max(2, GROUP_NUMBERS // max(1, n_rows))

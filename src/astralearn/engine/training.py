@@ -137,11 +137,7 @@ class _Control:
         told = ("loss", "fnr", "e_ratio", "threshold")
         means = {name: float(np.mean(record[name])) for name in told}
         with self.lock:
-            self.progress(
-                Progress(
-                    group=group.index, n_groups=self.n_groups, epoch=done, epochs=epochs, **means
-                )
-            )
+            self.progress(Progress(group.index, self.n_groups, done, epochs, **means))
 
 
 def train(

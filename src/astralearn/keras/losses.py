@@ -20,10 +20,10 @@ from astralearn.keras.tensors import (
     as_factors,
     as_tensor,
     backend_namespace,
+    dtype_of_loss,
     few,
     is_known,
     units_first,
-    wide_dtype,
     with_gradient,
 )
 
@@ -69,8 +69,7 @@ class SummedLoss(keras.losses.Loss):
         self.kind = self.kind if kind is None else kind
         if self.kind not in LOSSES:
             raise ValueError(f"kind must be one of {', '.join(LOSSES)}; found {self.kind!r}")
-        policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
-        super().__init__(name=name or f"{self.kind}_loss", dtype=policy.compute_dtype)
+        super().__init__(name=name or f"{self.kind}_loss", dtype=dtype_of_loss(dtype))
         self.per_output = per_output
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:

@@ -10,7 +10,7 @@ from keras import ops
 from astralearn.core import SoftConfusion, soft_confusion
 from astralearn.core.inputs import Array
 from astralearn.keras.labels import checked_batch
-from astralearn.keras.tensors import backend_namespace, wide_dtype
+from astralearn.keras.tensors import backend_namespace, dtype_of_loss
 
 
 class SoftConfusionMetric(keras.metrics.Metric):
@@ -27,8 +27,7 @@ class SoftConfusionMetric(keras.metrics.Metric):
     _direction: str
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
-        policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
-        super().__init__(name=name or METRIC_NAMES[self.reading], dtype=policy.compute_dtype)
+        super().__init__(name=name or METRIC_NAMES[self.reading], dtype=dtype_of_loss(dtype))
         self.counts = [
             self.add_variable(shape=(), initializer="zeros", name=count)
             for count in SoftConfusion._fields

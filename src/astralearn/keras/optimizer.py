@@ -116,22 +116,16 @@ class SlopeRateOptimizer(keras.optimizers.Optimizer):
         elif self._needs_all_of_apply(slopes):
             super().apply(of_slopes, slopes)
         else:
-            self._step(self._unscaled(of_slopes), slopes)
+            # This is what Keras's apply() comes to, with fewer calls.
+            for gradient, slope in zip(self._unscaled(of_slopes), slopes, strict=True):
+                self.update_step(gradient, slope, self.slope_rate)
+            self.iterations.assign_add(1)
 
     def _needs_all_of_apply(self, slopes: Sequence[Any]) -> bool:
         """Whether to add up over TensorFlow's replicas, accumulate or constrain."""
-        is_constrained = any(slope.constraint is not None for slope in slopes)
-        return (
-            keras.config.backend() == "tensorflow"
-            or bool(self.gradient_accumulation_steps)
-            or is_constrained
-        )
-
-    def _step(self, grads: Sequence[Array], slopes: Sequence[Any]) -> None:
-        """What Keras's apply() comes to otherwise, with fewer calls."""
-        for gradient, slope in zip(grads, slopes, strict=True):
-            self.update_step(gradient, slope, self.slope_rate)
-        self.iterations.assign_add(1)
+        if keras.config.backend() == "tensorflow" or self.gradient_accumulation_steps:
+            return True
+        return any(slope.constraint is not None for slope in slopes)
 
     def update_step(
         self,

@@ -13,7 +13,7 @@ from astralearn.core.inputs import Array
 from astralearn.core.weight_decay import weight_decay_for
 from astralearn.keras.labels import checked_batch
 from astralearn.keras.layer import ASTra
-from astralearn.keras.tensors import wide_dtype
+from astralearn.keras.tensors import dtype_of_loss
 
 
 def rare_head(labels: Any, **settings: Any) -> ASTra:
@@ -77,8 +77,7 @@ class AdjustedCrossentropy(keras.losses.Loss):
     """
 
     def __init__(self, name: str = "adjusted_crossentropy", dtype: Any = None) -> None:
-        policy = keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx()))
-        super().__init__(name=name, dtype=policy.compute_dtype)
+        super().__init__(name=name, dtype=dtype_of_loss(dtype))
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Array:
         g, y, weight, valid = checked_batch(y_true, y_pred, sample_weight, self.dtype)

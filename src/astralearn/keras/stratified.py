@@ -68,12 +68,9 @@ class StratifiedBatches(keras.utils.PyDataset):
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         few, many = self.positives_per_batch, self.batch_size - self.positives_per_batch
-        rows = np.concatenate(
-            [
-                self._dealt[index * few : (index + 1) * few],
-                self._shuffled[index * many : (index + 1) * many],
-            ]
-        )
+        positives = self._dealt[index * few : (index + 1) * few]
+        negatives = self._shuffled[index * many : (index + 1) * many]
+        rows = np.concatenate([positives, negatives])
         return self.x[rows], self.y[rows]
 
     def on_epoch_end(self) -> None:

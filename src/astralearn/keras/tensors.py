@@ -129,6 +129,11 @@ def wide_dtype(dtype: Any) -> Any:
     return "float32" if policy.compute_dtype in ("float16", "bfloat16") else policy
 
 
+def dtype_of_loss(dtype: Any) -> Any:
+    """The dtype that a loss or a metric computes in, by default Keras's floatx."""
+    return keras.dtype_policies.get(wide_dtype(dtype or keras.config.floatx())).compute_dtype
+
+
 def with_gradient(
     forward: Callable[..., tuple[Array, Gradients]],
     again: Callable[..., tuple[Array, ...]],
@@ -149,12 +154,10 @@ def with_gradient(
             # TensorFlow and JAX hand over the gradient of the value alone.
             if upstream is None:
                 found = gradients(*saved)
+            elif sys.modules["torch"].is_grad_enabled():
+                found = again(upstream, *saved)
             else:
-                found = (
-                    again(upstream, *saved)
-                    if sys.modules["torch"].is_grad_enabled()
-                    else gradients(upstream)
-                )
+                found = gradients(upstream)
             return found if len(found) > 1 else found[0]
 
         return value, backward

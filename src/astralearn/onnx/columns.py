@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from astralearn.onnx.nodes import (
-    ML_DOMAIN,
-    Nodes,
-    Value,
-    absolute,
-    concatenated,
-    floor,
-    where,
-)
+from astralearn.onnx.nodes import ML_DOMAIN, Nodes, Value, absolute, concatenated, floor, where
 from astralearn.tabular.columns import LARGEST, WORD
 from astralearn.tabular.dates import SINCE_PREVIOUS
 

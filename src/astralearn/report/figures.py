@@ -90,14 +90,7 @@ def figure_3() -> Figure:
     for place, tau in enumerate(THRESHOLDS):
         z = rebalance(y, tau)
         _line(panel, place, y, z, f"z, τ = {tau}")
-        panel.plot(
-            y,
-            1.0 - z,
-            color=COLOURS[place],
-            linestyle=DASHES[place],
-            linewidth=0.9,
-            label=f"1 − z, τ = {tau}",
-        )
+        _line(panel, place, y, 1.0 - z, f"1 − z, τ = {tau}", width=0.9)
         panel.plot([tau], [0.5], "o", color=COLOURS[place], markersize=5)
     panel.set(xlabel="ŷ", ylabel="z(ŷ, τ)", xlim=(0.0, 1.0), ylim=(-0.02, 1.02))
     _legend(figure, panel, columns=3)
@@ -183,12 +176,14 @@ def _legend(figure: Figure, panel: Axes, *, columns: int) -> None:
         text.set_parse_math(False)
 
 
-def _line(panel: Axes, place: int, x: NDArray[Any], y: NDArray[Any], label: str) -> None:
+def _line(
+    panel: Axes, place: int, x: NDArray[Any], y: NDArray[Any], label: str, width: float = 1.8
+) -> None:
     panel.plot(
         x,
         y,
         color=COLOURS[place % len(COLOURS)],
         linestyle=DASHES[place % len(DASHES)],
-        linewidth=1.8,
+        linewidth=width,
         label=label,
     )

@@ -85,10 +85,8 @@ def rank_table(records: Sequence[DrawRecord], score: str = "average_precision") 
         low, high = ranked.rank_interval
         row: list[Cell | str] = [marked, f"{ranked.mean_rank:.1f} ({low:.1f}–{high:.1f})"]
         for name in DRAW_SCORES:
-            best = max(means[name].values())
-            row.append(
-                Cell(f"{means[name][ranked.method]:.3f}", means[name][ranked.method] == best)
-            )
+            mean = means[name][ranked.method]
+            row.append(Cell(f"{mean:.3f}", bold=mean == max(means[name].values())))
         rows.append([*row, f"{ranked.wins}/{ranked.losses}"])
     notes = [
         f"{BOLD} highest mean. Rank: mean rank of {DRAW_SCORES[score]}, with a 95% interval over "
@@ -237,12 +235,12 @@ def _apart(heights: Sequence[float]) -> list[float]:
 
 def _shares(records: Sequence[DrawRecord], methods: Sequence[str]) -> list[tuple[str, str]]:
     """Mean share of the attainable AP on synthetic problems, the best first."""
-    best = {(r.problem, r.k, r.draw): r.average_precision for r in records if r.method == BEST}
+    best = {r.case: r.average_precision for r in records if r.method == BEST}
     found = {
         method: [
-            r.average_precision / best[r.problem, r.k, r.draw]
+            r.average_precision / best[r.case]
             for r in records
-            if r.method == method and best.get((r.problem, r.k, r.draw), 0) > 0
+            if r.method == method and best.get(r.case, 0) > 0
         ]
         for method in methods
     }

@@ -218,17 +218,8 @@ class ReportPage:
 
     def html(self) -> str:
         """The page."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-        environment = Environment(
-            loader=PackageLoader("astralearn.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["number"] = number
-        return environment.get_template(TEMPLATE).render(
+        return rendered(
+            TEMPLATE,
             page=self,
             explorer=self.explorer,
             cuts=self.explorer.shown() if self.explorer else [],
@@ -250,11 +241,9 @@ class ReportPage:
         if self.answer is None:
             return []
         ends = [(one.score.low, one.score.high) for one in self.answer.judged]
-        axis = (
-            around([np.asarray(ends)])
-            if self.answer.is_cost
-            else Axis(min(0.0, *(low for low, _ in ends)), 1.0)
-        )
+        axis = Axis(min(0.0, *(low for low, _ in ends)), 1.0)
+        if self.answer.is_cost:
+            axis = around([np.asarray(ends)])
         dots = []
         for one in self.answer.judged:
             mean, low, high = (100 * float(axis.share(value)) for value in one.score)
@@ -317,6 +306,21 @@ class ReportPage:
             x = around([line.x for line in lines.values()])
             charts.append(chart(title, lines, x=x, y=y, x_label="epoch"))
         return charts
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page of the report's templates; a value that one lacks is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("astralearn.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    return environment.get_template(template).render(values)
 
 
 def mean_series(folds: Sequence[MonitoredSeries], name: str, *, is_log: bool) -> Series:

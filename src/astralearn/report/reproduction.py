@@ -102,8 +102,7 @@ def results_table(records: Records, rule: str) -> Table:
             for score in PAPER_SCORES:
                 ours = of_draws(by_draw(methods[method], score))
                 found = cells.get((problem, method, score))
-                mark = "" if found is None else f" {'✓' if found.agrees else '✗'}"
-                theirs = "–" if found is None else shown(found.theirs) + mark
+                theirs = "–" if found is None else f"{shown(found.theirs)} {_mark(found)}"
                 row += [Cell(shown(ours), wins[score][method].wins), theirs]
             rows.append(row)
     scores = [name for label in PAPER_SCORES.values() for name in (label, f"paper {label}")]
@@ -125,17 +124,11 @@ def bounds_table(records: Records) -> Table:
         if all(cell.found.agrees for cell in of_cell):
             continue
         problem, method, score, found = of_cell[0]
-        rows.append(
-            [
-                problem,
-                method,
-                PAPER_SCORES[score],
-                f"{found.theirs.mean:.3f}",
-                *(f"{cell.found.ours.mean:.3f} {_mark(cell.found)}" for cell in of_cell),
-                f"{found.lowest:.3f}–{found.highest:.3f}",
-                reading([cell.found for cell in of_cell]),
-            ]
-        )
+        ours = [f"{cell.found.ours.mean:.3f} {_mark(cell.found)}" for cell in of_cell]
+        reach = f"{found.lowest:.3f}–{found.highest:.3f}"
+        meaning = reading([cell.found for cell in of_cell])
+        label, theirs = PAPER_SCORES[score], f"{found.theirs.mean:.3f}"
+        rows.append([problem, method, label, theirs, *ours, reach, meaning])
     columns = ["problem", "method", "score", "paper", "rule", "last", "worst–best epoch", "reading"]
     note = (
         "worst–best epoch: means over folds and starts of the epoch that is worst after the "
@@ -216,11 +209,8 @@ def recommendations(records: Records) -> list[str]:
     """
     said = []
     for problem in _problems(records):
-        ladder = {
-            name: rows
-            for name, rows in by_method(records, problem).items()
-            if name in PAPER_METHODS
-        }
+        methods = by_method(records, problem)
+        ladder = {name: methods[name] for name in PAPER_METHODS if name in methods}
         advice = recommend(ladder, many=False)
         if advice:
             said.append(f"{problem}: {advice}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from astralearn.report.artefacts import versions_of, write_figures, write_records, write_tables
+from astralearn.report.page import rendered
 from astralearn.report.tables import Table
 from astralearn.report.whole_file import write_whole
 from astralearn.study import read_sessions
@@ -73,16 +74,8 @@ def page(
 
     figures: SVG files by what they are called.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("astralearn.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(TEMPLATE).render(
+    return rendered(
+        TEMPLATE,
         title=TITLE,
         tables=tables,
         verdict=verdict,

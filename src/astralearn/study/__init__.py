@@ -9,14 +9,7 @@ from astralearn.study.identity import versions
 from astralearn.study.method import Method
 from astralearn.study.recommendation import LADDER, Recommendation, recommend, what_n_is
 from astralearn.study.record import Record
-from astralearn.study.run import (
-    Plan,
-    RunProgress,
-    every_method,
-    every_problem,
-    kept,
-    run,
-)
+from astralearn.study.run import Plan, RunProgress, every_method, every_problem, kept, run
 from astralearn.study.scores import Interval, Summary, by_method, summarise, wilson
 from astralearn.study.significance import Standing, TTest, corrected_t_test, holm, standings
 from astralearn.study.splits import Split, make_splits

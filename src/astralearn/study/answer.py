@@ -221,7 +221,7 @@ class Answer:
         best, n = self.best, len(self.judged)
         if self.is_useless:
             return ("No method found any of the positives: none can be recommended.",)
-        score = f"{self.aim}: {shown(best.score)} expected on new rows (90% interval)"
+        score = f"{self.aim}: {best.score} expected on new rows (90% interval)"
         if n == 1:
             return (f"{best.method} is the only method that was run. {score}.", _at_its_cut(best))
         return (
@@ -257,11 +257,6 @@ def _at_its_cut(best: Judged) -> str:
         f"100 positives ({100 * recall.low:.0f} to {100 * recall.high:.0f}); of 100 flagged rows "
         f"{100 * precision.mean:.2g} are positive."
     )
-
-
-def shown(expected: Expected) -> str:
-    """A score and its interval, in three digits."""
-    return f"{expected.mean:.3g} ({expected.low:.3g} to {expected.high:.3g})"
 
 
 def answer(

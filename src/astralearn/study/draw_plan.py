@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from astralearn.datasets.errors import TooFewPositivesError
 from astralearn.datasets.problem import Problem
@@ -59,18 +59,9 @@ class DrawPlan:
                 if problem.name in PROBLEMS and not PROBLEMS[problem.name].is_real:
                     listed.append(BestUnit(problem, splits, k))
                 for method in self.methods:
-                    size = len(splits) if method.stacks else 1
-                    listed += [
-                        DrawUnit(
-                            problem,
-                            splits[start : start + size],
-                            k,
-                            method=method,
-                            seed=self.seed,
-                            limit=self.limit,
-                        )
-                        for start in range(0, len(splits), size)
-                    ]
+                    whole = DrawUnit(problem, splits, k, method, self.seed, self.limit)
+                    alone = [replace(whole, splits=[split]) for split in splits]
+                    listed += [whole] if method.stacks else alone
         return listed
 
     def settings(self) -> dict[str, str]:

@@ -48,6 +48,11 @@ class DrawRecord(Kept):
     error: str | None = None
 
     @property
+    def case(self) -> tuple[str, int, int]:
+        """What every method meets alike: the problem, k and the draw."""
+        return self.problem, self.k, self.draw
+
+    @property
     def prevalence(self) -> float:
         """Share of the positives among the rows learned from."""
         return self.k / (self.k + self.negatives)

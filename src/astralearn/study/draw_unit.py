@@ -140,14 +140,9 @@ def _measured(unit: DrawUnit) -> list[DrawRecord]:
             truth, place = fitted.y[rows.test], unit.place(split)
             scores = decided if scores is None else scores
             _check(decided, scores, len(truth))
-            records.append(
-                DrawRecord(
-                    **place,
-                    **_scores(truth, decided == 1, scores, place),
-                    fit_seconds=fitted.seconds,
-                    predict_seconds=seconds,
-                )
-            )
+            found = _scores(truth, decided == 1, scores, place)
+            found |= {"fit_seconds": fitted.seconds, "predict_seconds": seconds}
+            records.append(DrawRecord(**place, **found))
     return records
 
 

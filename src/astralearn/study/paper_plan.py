@@ -21,7 +21,7 @@ from astralearn.study.record import Key, Outcome, Record, StartRecord
 from astralearn.study.run import check_names
 from astralearn.study.splits import Split, make_splits, seed_of
 from astralearn.study.store import read_kind
-from astralearn.study.unit import Unit, run_unit
+from astralearn.study.unit import Unit
 
 # Networks that a unit trains as one stack, about: more gain nothing, and a killed run loses them.
 STACKED = 20
@@ -121,7 +121,7 @@ class RivalUnit:
         return [(*key, 0) for key in self.unit.record_keys()]
 
     def run(self) -> list[Outcome]:
-        ((record, _),) = run_unit(self.unit)
+        ((record, _),) = self.unit.run()
         return [Outcome(_as_start(record), {})]
 
 
@@ -156,20 +156,14 @@ class PaperPlan:
     def units(self) -> list[NetworkUnit | RivalUnit]:
         """Every unit, problem after problem: some folds of a network, a fold of a rival."""
         listed: list[NetworkUnit | RivalUnit] = []
+        of_all = self.seed, self.starts, self.burn_in
         size = max(1, STACKED // self.starts)
         for problem in self.problems:
             splits = make_splits(
                 problem, folds=self.folds, repetitions=self.repetitions, seed=self.seed
             )
             listed += [
-                NetworkUnit(
-                    problem,
-                    method,
-                    splits[start : start + size],
-                    self.seed,
-                    self.starts,
-                    self.burn_in,
-                )
+                NetworkUnit(problem, method, splits[start : start + size], *of_all)
                 for method in self.networks
                 for start in range(0, len(splits), size)
             ]

@@ -287,19 +287,12 @@ def every_problem(plan: Plan, path: Path) -> list[Record]:
     5
     """
     methods = {method.name for method in plan.methods}
-    stored = [record for record in _complete(plan, path) if record.method in methods]
-    found = {(record.problem, record.method) for record in stored}
+    stored = [record for record in read_records(path) if record.method in methods]
+    found = Counter((record.problem, record.method) for record in stored)
+    folds = plan.folds * plan.repetitions
     return [
-        record for record in stored if all((record.problem, method) in found for method in methods)
+        record for record in stored if all(found[record.problem, name] == folds for name in methods)
     ]
-
-
-def _complete(plan: Plan, path: Path) -> list[Record]:
-    """Of every problem and method that has all folds."""
-    stored = read_records(path)
-    folds = Counter((record.problem, record.method) for record in stored)
-    whole = plan.folds * plan.repetitions
-    return [record for record in stored if folds[record.problem, record.method] == whole]
 
 
 def _labelled(label: int, unit: RunnableUnit) -> tuple[int, list[Outcome]]:

@@ -221,9 +221,8 @@ def _paired(
     """Scores on the folds that both have; of several starts on a fold their mean."""
     ours, theirs = by_fold(first, score), by_fold(second, score)
     shared = sorted(ours.keys() & theirs.keys())
-    return [float(np.mean(ours[key])) for key in shared], [
-        float(np.mean(theirs[key])) for key in shared
-    ]
+    means = [[float(np.mean(of_fold[key])) for key in shared] for of_fold in (ours, theirs)]
+    return means[0], means[1]
 
 
 def by_fold(records: Sequence[Record], score: str) -> dict[tuple[int, int], list[float]]:

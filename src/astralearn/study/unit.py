@@ -49,7 +49,27 @@ class Unit(NamedTuple):
         ]
 
     def run(self) -> list[Outcome]:
-        return run_unit(self)
+        """Fit and test every fold of the unit.
+
+        Seeds depend on the study's seed and the place in it, not on the method, so that methods
+        start alike. A method that raises has missed the fold. Where a stack raises, its folds are
+        tried one by one, so that one bad fold does not cost the others.
+        """
+        first = self.splits[0]
+        estimator = seeded(self.method.estimator, seed_of(self.seed, first.repetition, first.fold))
+        with warnings.catch_warnings():
+            # Warnings of hundreds of fits, of convergence and the like, would bury the progress.
+            warnings.simplefilter("ignore")
+            try:
+                return _fit_and_test(self, estimator)
+            except Exception as error:
+                # A library that meets it in a callback makes an error of its own of it.
+                if "KeyboardInterrupt" in str(error):
+                    raise KeyboardInterrupt from None
+                if len(self.splits) > 1:
+                    alone = [self._replace(splits=[split]) for split in self.splits]
+                    return [outcome for one in alone for outcome in one.run()]
+                return [Outcome(_missed(self, first, error), {})]
 
 
 def units(
@@ -73,30 +93,6 @@ def said_seconds(unit: Any) -> float:
     size = unit.problem.rows * unit.problem.features / TYPICAL_VALUES
     seconds = getattr(getattr(unit, "method", None), "seconds", 1.0)
     return float(len(unit.record_keys()) * seconds * max(size, 0.02))
-
-
-def run_unit(unit: Unit) -> list[Outcome]:
-    """Fit and test every fold of the unit.
-
-    Seeds depend on the study's seed and the place in it, not on the method, so that methods start
-    alike. A method that raises has missed the fold. Where a stack raises, its folds are tried one
-    by one, so that one bad fold does not cost the others.
-    """
-    first = unit.splits[0]
-    estimator = seeded(unit.method.estimator, seed_of(unit.seed, first.repetition, first.fold))
-    with warnings.catch_warnings():
-        # Warnings of hundreds of fits, of convergence and the like, would bury the progress.
-        warnings.simplefilter("ignore")
-        try:
-            return _fit_and_test(unit, estimator)
-        except Exception as error:
-            # A library that meets it in a callback makes an error of its own of it.
-            if "KeyboardInterrupt" in str(error):
-                raise KeyboardInterrupt from None
-            if len(unit.splits) > 1:
-                alone = [unit._replace(splits=[split]) for split in unit.splits]
-                return [outcome for one in alone for outcome in run_unit(one)]
-            return [Outcome(_missed(unit, first, error), {})]
 
 
 def _fit_and_test(unit: Unit, estimator: Any) -> list[Outcome]:

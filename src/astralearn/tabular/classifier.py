@@ -286,12 +286,9 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _asked(self, X: Any, method: str) -> np.ndarray:
         """What the classifier's method says of the encoded rows."""
-        encoded = self._encoded(X)
-        return np.asarray(getattr(self.classifier_, method)(encoded))
-
-    def _encoded(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.encoder_.transform(X)
+        encoded = self.encoder_.transform(X)
+        return np.asarray(getattr(self.classifier_, method)(encoded))
 
     def _checked_labels(self, y: Any, n_rows: int, target: str) -> np.ndarray:
         """The labels as an array, of as many rows as X and without two spellings of one."""

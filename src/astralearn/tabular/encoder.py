@@ -99,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         if len(frame) == 0:
             raise ValueError("X must have a row at least; found 0 sample(s)")
-        named = [*self.drop, *([] if self.group is None else [self.group])]
+        named = [*self.drop, *self._groups()]
         unknown = [name for name in named if name not in frame.columns]
         if unknown:
             raise ValueError(
@@ -197,9 +197,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Raises ValueError for a column that is missing.
         """
-        missing = [name for name in self.kinds_ if name not in frame.columns]
-        if self.group is not None and self.group not in frame.columns:
-            missing.append(self.group)
+        missing = [name for name in self.needed() if name not in frame.columns]
         if missing:
             raise ValueError(
                 f"the table has no column {', '.join(map(repr, missing))}, which was learned from"
@@ -249,10 +247,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         common = [f"how common {name} is" for name in self.counts_]
         return np.asarray([*names, *marked, *words, *common], dtype=object)
 
+    def needed(self) -> list[str]:
+        """Columns that it reads: those that were learned from, and the group."""
+        return [*self.kinds_, *self._groups()]
+
     def texts(self) -> list[str]:
-        """Columns that a reader of text files is to leave as they stand."""
+        """Those among them that a reader of text files is to leave as they stand."""
         readings = {name: Reading(*reading) for name, reading in self.readings_.items()}
-        return [name for name, of in readings.items() if of.kind != NUMBER or of.mark]
+        texts = [name for name, of in readings.items() if of.kind != NUMBER or of.mark]
+        return [*texts, *self._groups()]
 
     def columns_with_gaps(self) -> list[str]:
         """Columns of numbers or dates whose gaps are marked in a column of their own."""
@@ -264,6 +267,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+    def _groups(self) -> list[str]:
+        return [] if self.group is None else [self.group]
 
     def _note_names(self, X: Any) -> None:
         if hasattr(X, "columns"):

@@ -62,13 +62,10 @@ def _judged(model: nn.Module, loader: Iterable[Any]) -> tuple[Tensor, Tensor]:
 
 
 def _pair(batch: Any) -> tuple[Any, Tensor]:
-    if isinstance(batch, (tuple, list)) and len(batch) == 2 and isinstance(batch[1], Tensor):
-        return batch[0], batch[1]
-    kinds = (
-        ", ".join(type(part).__name__ for part in batch)
-        if isinstance(batch, (tuple, list))
-        else type(batch).__name__
-    )
+    parts = batch if isinstance(batch, (tuple, list)) else [batch]
+    if len(parts) == 2 and isinstance(parts[1], Tensor):
+        return parts[0], parts[1]
+    kinds = ", ".join(type(part).__name__ for part in parts)
     raise ValueError(f"loader must give batches (inputs, labels) of tensors; found {kinds}")
 
 

@@ -79,7 +79,8 @@ def full_batch_backward(
     each = torch.full_like(losses, scale / losses.numel())
     rewind()
     for batch, is_last in _with_end(batches):
-        with contextlib.nullcontext() if is_last else _no_sync(model):
+        no_sync = getattr(model, "no_sync", contextlib.nullcontext)
+        with contextlib.nullcontext() if is_last else no_sync():
             g, y, weight = loss.prepared(*look(model, batch))
             with torch.no_grad():
                 _, counted = batch_means(loss.loss, g, y, weight, loss.axis(g))
@@ -127,12 +128,6 @@ def _with_end(batches: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
         yield current, False
         current = following
     yield current, True
-
-
-def _no_sync(model: nn.Module) -> contextlib.AbstractContextManager[Any]:
-    no_sync: Any = getattr(model, "no_sync", contextlib.nullcontext)
-    context: contextlib.AbstractContextManager[Any] = no_sync()
-    return context
 
 
 @contextlib.contextmanager

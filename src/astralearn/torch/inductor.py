@@ -21,13 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from astralearn.core.warp import (
-    OfSlope,
-    of_slope,
-    slope_derivative,
-    softplus_and_sigmoid,
-    warp_at,
-)
+from astralearn.core.warp import OfSlope, of_slope, slope_derivative, softplus_and_sigmoid, warp_at
 from astralearn.torch.namespaces import portable
 
 

@@ -154,11 +154,7 @@ class SummedLossModule(nn.Module):
                 f"found shape {tuple(logits.shape)}"
             )
         return known_labels(
-            logits,
-            target,
-            sample_weight,
-            self.ignore_index,
-            check_compiled=self.check_compiled,
+            logits, target, sample_weight, self.ignore_index, check_compiled=self.check_compiled
         )
 
     def extra_repr(self) -> str:

@@ -18,26 +18,13 @@ from astralearn.core import elementary
 
 # These are torch's own functions: array-api-compat checks and converts at each call, which costs
 # as much as the arithmetic.
+_NAMES = "abs all exp expm1 log log1p logaddexp maximum minimum ones_like sigmoid sqrt sum where"
 eager = SimpleNamespace(
-    abs=torch.abs,
-    all=torch.all,
+    **{name: getattr(torch, name) for name in f"{_NAMES} zeros_like".split()},
     clip=torch.clamp,
-    exp=torch.exp,
-    expm1=torch.expm1,
-    log=torch.log,
-    log1p=torch.log1p,
-    logaddexp=torch.logaddexp,
     max=torch.amax,
-    maximum=torch.maximum,
     min=torch.amin,
-    minimum=torch.minimum,
-    ones_like=torch.ones_like,
-    sigmoid=torch.sigmoid,
     softplus=lambda x: -nn.functional.logsigmoid(-x),  # PyTorch's softplus(x) is x from 20 on.
-    sqrt=torch.sqrt,
-    sum=torch.sum,
-    where=torch.where,
-    zeros_like=torch.zeros_like,
 )
 
 # ONNX runtimes approximate sigmoid and softplus, so the core makes them of exp and log1p here.

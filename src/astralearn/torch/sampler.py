@@ -106,28 +106,25 @@ class StratifiedBatchSampler(Sampler[list[int]]):
 
     def __len__(self) -> int:
         """Batches on each rank."""
-        negatives, rest = divmod(
-            len(self.negatives), self.num_replicas * (self.batch_size - self.positives_per_batch)
-        )
+        rounds, rest = divmod(len(self.negatives), self._negatives_per_round())
         # An incomplete round is kept if every rank gets something of it.
-        return negatives + int(not self.drop_last and rest >= self.num_replicas)
+        return rounds + int(not self.drop_last and rest >= self.num_replicas)
+
+    def _negatives_per_round(self) -> int:
+        """What one batch on every rank takes."""
+        return self.num_replicas * (self.batch_size - self.positives_per_batch)
 
     def __iter__(self) -> Iterator[list[int]]:
         generator = torch.Generator().manual_seed(self.seed + 1_000_003 * self.epoch)
         self.epoch += 1
         negatives = self.negatives[torch.randperm(len(self.negatives), generator=generator)]
-        positives = _dealt(
-            self.positives, len(self) * self.num_replicas * self.positives_per_batch, generator
-        )
-        per_round = self.num_replicas * (self.batch_size - self.positives_per_batch)
+        few, per_round = self.positives_per_batch, self._negatives_per_round()
+        positives = _dealt(self.positives, len(self) * self.num_replicas * few, generator)
         for number in range(len(self)):
             dealt = number * self.num_replicas + self.rank
-            of_0 = torch.tensor_split(
-                negatives[number * per_round : (number + 1) * per_round], self.num_replicas
-            )[self.rank]
-            of_1 = positives[
-                dealt * self.positives_per_batch : (dealt + 1) * self.positives_per_batch
-            ]
+            of_round = negatives[number * per_round : (number + 1) * per_round]
+            of_0 = torch.tensor_split(of_round, self.num_replicas)[self.rank]
+            of_1 = positives[dealt * few : (dealt + 1) * few]
             yield torch.cat([of_1, of_0]).tolist()
 
 
