@@ -349,7 +349,7 @@ def g() -> None:
     from astralearn.engine import programs
     from astralearn.engine.epoch import compile_options
     from astralearn.engine.network import Architecture, initialise
-    from astralearn.engine.rows import CHUNK_NUMBERS, CHUNK_NUMBERS_IF_LONG, Fold, Rows
+    from astralearn.engine.rows import LONG_RUN, SHORT_RUN, Fold, Rows
     from astralearn.engine.stack import Settings, Stack
     from astralearn.engine.training import train
     from astralearn.engine.view import View
@@ -378,14 +378,14 @@ def g() -> None:
         options = {k: v for k, v in known.items() if tuned or "vector_width" not in k}
         programs.compile_options = lambda thorough: options  # noqa: ARG005
         programs._program.cache_clear()
-        chunks = CHUNK_NUMBERS_IF_LONG if tuned else CHUNK_NUMBERS
+        chunks = LONG_RUN if tuned else SHORT_RUN
 
         def run(time_limit: float) -> float:
             settings = Settings(
                 loss=loss, selection="fnr", epochs=n_epochs, records=20, time_limit=time_limit
             )
             start = time.process_time()
-            trained = train(stack, settings, chunk_numbers=chunks)
+            trained = train(stack, settings, chunks=chunks)
             return (time.process_time() - start) / trained.n_epochs.sum() * 1e3
 
         run(0.0)  # compiles

@@ -63,13 +63,13 @@ def stack_of(rows: int, number: int, everywhere: tuple[float, float] | None):
 def loops_of(stack, places):
     """A function of n for each group of networks, which runs so many epochs."""
     from astralearn.engine import training
-    from astralearn.engine.rows import CHUNK_NUMBERS
+    from astralearn.engine.rows import SHORT_RUN
 
     settings = training.Settings(loss="root_gmn", epochs=100)
     size = stack.fewest_groups() if places is not None else None
     found = []
     for index, members in enumerate(stack.groups(size)):
-        group = training._Group.of(stack, settings, index, members, CHUNK_NUMBERS, places)
+        group = training._Group.of(stack, settings, index, members, SHORT_RUN, places)
         state, advance = training._begin(stack, settings, group)
         found.append(lambda n, state=state, advance=advance: np.asarray(advance(state, n)[1].rate))
     return found

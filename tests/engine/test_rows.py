@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from astralearn.engine.rows import Fold, RowCosts, Rows, chunking, pack
+from astralearn.engine.rows import CHUNK_ROWS, Chunks, Fold, RowCosts, Rows, pack
 from astralearn.engine.view import View
 
 
@@ -14,13 +14,20 @@ def rows(n, seed=0):
     return Rows(rng.normal(size=(n, 3)), positive, rng.uniform(0.5, 2, n))
 
 
-@given(st.integers(1, 10**7), st.integers(256, 65_536))
-def test_chunks_hold_every_row_with_little_to_spare(n, most):
-    n_chunks, length = chunking(n, most)
+@given(st.integers(1, 10**7), st.integers(256, 65_536), st.integers(1, 20))
+def test_chunks_hold_every_row_with_little_to_spare(n, most, n_networks):
+    n_chunks, length = Chunks(most * n_networks).cut(n, n_networks)
     assert n_chunks * length >= n
     assert length % 32 == 0
     assert n_chunks * length <= max(32, 1.13 * n + 32 * n_chunks)
     assert length <= 1.13 * most + 32
+
+
+def test_few_rows_are_one_chunk_and_many_are_cut_small():
+    chunks = Chunks(1 << 10, undivided=1 << 17)
+    assert chunks.cut(1 << 16, 2) == (1, CHUNK_ROWS)
+    assert chunks.cut((1 << 16) + 1, 2)[1] == 512
+    assert chunks.cut((1 << 16) + 1, 1)[1] == 1024
 
 
 @given(st.integers(2, 400), st.integers(0, 150), st.integers(1, 3))
@@ -30,7 +37,7 @@ def test_each_row_is_there_once_scaled_and_weighted(n, n_val, n_folds):
         Fold(rows(n, seed), view, rows(n_val, 50 + seed) if n_val else None, RowCosts(0.5, 3.0))
         for seed in range(n_folds)
     ]
-    everything = pack(folds, n_networks=n_folds, dtype=np.float64, chunk_numbers=256)
+    everything = pack(folds, n_networks=n_folds, dtype=np.float64, chunks=Chunks(256))
     assert everything.rescaling is None
     for positive, cost in ((False, 0.5), (True, 3.0)):
         packed = everything.positives if positive else everything.negatives
@@ -67,7 +74,7 @@ def test_folds_over_the_same_rows_are_packed_once(n, n_folds, validates):
         )
         for k in range(n_folds)
     ]
-    packed = pack(folds, n_networks=n_folds, dtype=np.float64, chunk_numbers=256)
+    packed = pack(folds, n_networks=n_folds, dtype=np.float64, chunks=Chunks(256))
     seen = np.any([some.weight > 0 for fold in folds for some in fold.parts], axis=0)
     for positive, of_class in ((False, packed.negatives), (True, packed.positives)):
         members = seen & (whole.positive == positive)

@@ -9,7 +9,7 @@ import torch_reference
 from astralearn.core import LOSSES
 from astralearn.engine import epoch
 from astralearn.engine.network import Architecture, initialise
-from astralearn.engine.rows import Fold, Rows
+from astralearn.engine.rows import Chunks, Fold, Rows
 from astralearn.engine.stack import Settings, Stack
 from astralearn.engine.training import train
 from astralearn.engine.view import View
@@ -109,7 +109,7 @@ def test_any_depth_agrees_with_pytorch(hidden):
 def test_chunks_change_only_rounding(loss):
     s = stack(2, folds=[fold(900, 40)])
     settings = Settings(loss=loss, epochs=60)
-    close(train(s, settings), train(s, settings, chunk_numbers=512), 1e-9)
+    close(train(s, settings), train(s, settings, chunks=Chunks(512)), 1e-9)
 
 
 @pytest.mark.parametrize("loss", ["gmn", *in_long_runs([("bce",), ("root_gmn",)])])

@@ -5,6 +5,7 @@ Classes apart, features first, cut into chunks that fit the processor's cache.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +15,41 @@ import numpy as np
 
 from astralearn.engine.view import FAR, View
 
-# Rows of a chunk, and numbers per array (networks × rows), at most. Hidden units of the chunks of
-# long runs stay in the second-level cache. In short runs a second chunk costs more than it gains.
-CHUNK_ROWS, CHUNK_NUMBERS, CHUNK_NUMBERS_IF_LONG = 1 << 16, 1 << 18, 1 << 13
+CHUNK_ROWS = 1 << 16  # at most
 
 T = TypeVar("T")
+# From a number of rows to how many chunks of how many rows hold them.
+Cut = Callable[[int], tuple[int, int]]
+
+
+class Chunks(NamedTuple):
+    """How rows are cut, in numbers per array: networks × rows.
+
+    numbers: of a chunk. Its hidden units stay in the second-level cache.
+    undivided: up to which one chunk holds all.
+    """
+
+    numbers: int
+    undivided: int = 0
+
+    def cut(self, n: int, n_networks: int) -> tuple[int, int]:
+        """How many chunks of how many rows hold n rows.
+
+        Lengths are coarse, an eighth of a power of two and at least 32, so that folds of nearly one
+        size are compiled once.
+        """
+        whole, most = (
+            max(256, min(CHUNK_ROWS, numbers // n_networks))
+            for numbers in (self.undivided, self.numbers)
+        )
+        n_chunks = 1 if n <= whole else -(-n // most)
+        length = max(1, -(-n // n_chunks))
+        grain = max(32, (1 << (length - 1).bit_length()) // 16)
+        return n_chunks, -(-length // grain) * grain
+
+
+# In short runs a second chunk takes longer to compile than it gains.
+SHORT_RUN, LONG_RUN = Chunks(1 << 14, undivided=1 << 18), Chunks(1 << 13)
 
 
 class Extent(NamedTuple):
@@ -181,7 +212,7 @@ def pack(
     *,
     n_networks: int,
     dtype: Any = np.float32,
-    chunk_numbers: int = CHUNK_NUMBERS,
+    chunks: Chunks = SHORT_RUN,
     room: Room | None = None,
 ) -> Packed:
     """The rows of one fold that all networks share, or of one fold per network.
@@ -192,12 +223,12 @@ def pack(
     room: for what several places hold, where they share one fold; None: for the folds' own rows.
     """
     together = len(folds) > 1 and share_rows(folds)
-    longest = chunk_numbers // n_networks
+    cut = functools.partial(chunks.cut, n_networks=n_networks)
 
     def packed(positive: bool) -> ClassRows:
         if together:
-            return _pack_once(folds, positive=positive, longest=longest, dtype=dtype)
-        return _pack_each(folds, positive=positive, longest=longest, dtype=dtype, room=room)
+            return _pack_once(folds, positive=positive, cut=cut, dtype=dtype)
+        return _pack_each(folds, positive=positive, cut=cut, dtype=dtype, room=room)
 
     return Packed(
         negatives=packed(False),
@@ -235,14 +266,14 @@ def _rescaling(views: Sequence[View], dtype: Any) -> Rescaling:
     )
 
 
-def _pack_once(folds: Sequence[Fold], *, positive: bool, longest: int, dtype: Any) -> ClassRows:
+def _pack_once(folds: Sequence[Fold], *, positive: bool, cut: Cut, dtype: Any) -> ClassRows:
     """Rows of one class that any fold sees, once, with a weight for each fold."""
     first, view = folds[0].train, _common_view([fold.view for fold in folds])
     seen = np.zeros(len(first.positive), bool)
     for rows in (rows for fold in folds for rows in fold.parts):
         seen |= rows.weight > 0
     numbers = np.flatnonzero(seen & (first.positive == positive))
-    n_chunks, length = chunking(len(numbers), longest)
+    n_chunks, length = cut(len(numbers))
     packed = _nothing(folds, (n_chunks, view.n_inputs + 1, length), dtype)
     for chunk, place, some in _pieces(numbers, 0, length):
         packed.features[chunk, :-1, place] = view.inputs(first.X[some])
@@ -254,7 +285,7 @@ def _pack_once(folds: Sequence[Fold], *, positive: bool, longest: int, dtype: An
 
 
 def _pack_each(
-    folds: Sequence[Fold], *, positive: bool, longest: int, dtype: Any, room: Room | None
+    folds: Sequence[Fold], *, positive: bool, cut: Cut, dtype: Any, room: Room | None
 ) -> ClassRows:
     """The rows of one class, each fold's for itself.
 
@@ -264,7 +295,7 @@ def _pack_each(
     if room is None:
         most = [max(fold.n_rows(of) for fold in folds) for of in (False, True)]
         room = Room(most[0], most[1], devices=1)
-    n_chunks, length = chunking(room[positive], longest)
+    n_chunks, length = cut(room[positive])
     n_chunks *= room.devices
     shape = (n_chunks, len(folds), folds[0].view.n_inputs + 1, length)
     packed = _nothing(folds, shape, dtype)
@@ -316,15 +347,3 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     buffer = np.zeros(size + 64, np.uint8)
     start = -buffer.__array_interface__["data"][0] % 64
     return buffer[start : start + size].view(dtype).reshape(shape)
-
-
-def chunking(n: int, most: int) -> tuple[int, int]:
-    """How many chunks of how many rows hold n rows, none longer than about `most`.
-
-    Lengths are coarse, an eighth of a power of two and at least 32, so that folds of nearly one
-    size are compiled once. None is longer than about CHUNK_ROWS either.
-    """
-    n_chunks = max(1, -(-n // max(256, min(most, CHUNK_ROWS))))
-    length = max(1, -(-n // n_chunks))
-    grain = max(32, (1 << (length - 1).bit_length()) // 16)
-    return n_chunks, -(-length // grain) * grain

@@ -34,7 +34,7 @@ from astralearn.engine.fork import check_fork
 from astralearn.engine.lbfgs import minimise
 from astralearn.engine.places import AXIS, Places, any_says
 from astralearn.engine.programs import program
-from astralearn.engine.rows import CHUNK_NUMBERS, CHUNK_NUMBERS_IF_LONG, Packed, pack
+from astralearn.engine.rows import LONG_RUN, SHORT_RUN, Chunks, Packed, pack
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
 
 LARGE_BYTES = 10**8  # bytes
@@ -79,7 +79,7 @@ class _Group:
         settings: Settings,
         index: int,
         members: list[int],
-        chunk_numbers: int,
+        chunks: Chunks,
         places: Places | None,
     ) -> _Group:
         alpha, highest = stack.own_alpha(members), stack.own_raw_slope_max(members)
@@ -91,7 +91,7 @@ class _Group:
                 folds,
                 n_networks=len(members),
                 dtype=stack.dtype,
-                chunk_numbers=chunk_numbers,
+                chunks=chunks,
                 room=None if places is None else places.room(folds[0]),
             ),
             start=stack.start(members, settings.slope_rate_min),
@@ -147,14 +147,14 @@ def train(
     n_jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
     group: int | None = None,
-    chunk_numbers: int | None = None,
+    chunks: Chunks | None = None,
 ) -> Trained:
     """Trains the stack for `settings.epochs` epochs.
 
     Those of `stack.states` come before them. Ctrl-C ends training after the segments under way and
     keeps what was learned.
 
-    group, chunk_numbers: networks per group and numbers per chunk, which change results by
+    group, chunks: networks per group, and how rows are cut, which change results by
         rounding only.
     """
     lbfgs = settings.solver == "lbfgs"
@@ -163,15 +163,15 @@ def train(
         # Each place has a core of its own, and fewer groups tell each other less.
         n_jobs, group = 1, stack.fewest_groups()
     groups = stack.groups(1 if lbfgs else group)
-    if chunk_numbers is None:
+    if chunks is None:
         is_long = settings.epochs >= LONG and not lbfgs and places is None
-        chunk_numbers = CHUNK_NUMBERS_IF_LONG if is_long else CHUNK_NUMBERS
+        chunks = LONG_RUN if is_long else SHORT_RUN
     deadline = time.monotonic() + settings.time_limit
     control = _Control(len(groups), deadline, progress, is_shared=places is not None)
 
     def run(index: int) -> _Ended:
         with _own_settings(stack.dtype):
-            one = _Group.of(stack, settings, index, groups[index], chunk_numbers, places)
+            one = _Group.of(stack, settings, index, groups[index], chunks, places)
             return (_run_lbfgs if lbfgs else _run_adam)(stack, settings, control, one)
 
     ended, interrupted = _in_threads(run, len(groups), n_jobs, control)

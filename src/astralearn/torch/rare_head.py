@@ -36,7 +36,7 @@ class RareHead(nn.Module):
     show few positives. The loss is cross-entropy of g less the logarithm of the batch's class
     ratio (logit adjustment): g = 0 is the balanced decision, an example far on the wrong side has
     the strongest pull, and of the negatives mostly those pull that score like positives.
-    `weight_decay` is for AdamW: 5/n₁, at most 1.
+    `weight_decay` is for AdamW: 6/n₁, at most 1.
 
     labels: 0 and 1, one per training example.
     process_group: joins the classes' counts over its ranks, so that the gradient after DDP is that
