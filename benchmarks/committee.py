@@ -5,9 +5,9 @@
     python benchmarks/committee.py page     # the tables, into docs/defaults.md
 
 Fits the default on RareBench's quick draws and records, for every case, the order of the rows by
-each member and without it, the scores at two decisions, and whether the 90 % intervals held the
-truth, which the test rows tell to one row of either class. Records go to
-benchmarks/results/committee.csv; a case that is there already is not run again.
+each member and without it, the scores at two decisions, and the chance, given the test rows, that
+the 90 % intervals hold the truth. Records go to benchmarks/results/committee.csv; a case that is
+there already is not run again.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ ORDERS = {
 DECISIONS = ("g_mean", "mcc")
 EXPECTED = ("recall", "false_alarms", "precision")
 BLOCK = 16_384
+POSSIBLE = 1_000  # true rates that are drawn for each test
 
 
 def members_evidence(model: ASTraClassifier, X: np.ndarray) -> dict[str, np.ndarray]:
@@ -94,41 +95,43 @@ def case(name: str, half: str, k: int, draw: int) -> dict[str, float | str]:
 
 
 def at_decision(decision, expected, flagged, truth, prior) -> dict[str, float]:
-    """The scores on the test rows, and on which side of each interval the truth lies: −1, 0, 1."""
+    """The scores on the test rows, and the chance that the truth lies below or in each interval.
+
+    The test rows tell the true rates up to their own number: by Jeffreys, counts and a half.
+    """
+    hits, alarms = int(flagged[truth == 1].sum()), int(flagged[truth == 0].sum())
     positives, negatives = int(truth.sum()), int((1 - truth).sum())
-    recall, alarms = flagged[truth == 1].mean(), flagged[truth == 0].mean()
-    found = rates(recall, alarms, prior)
-    # One test row of either class fewer or more: the test tells no finer.
-    lowest = rates(max(recall - 1 / positives, 0), alarms + 1 / negatives, prior)
-    highest = rates(recall + 1 / positives, max(alarms - 1 / negatives, 0), prior)
-    lowest["false_alarms"], highest["false_alarms"] = (
-        highest["false_alarms"],
-        lowest["false_alarms"],
+    found = rates(hits / positives, alarms / negatives, prior)
+    rng = np.random.default_rng(0)
+    possible = rates(
+        rng.beta(hits + 0.5, positives - hits + 0.5, POSSIBLE),
+        rng.beta(alarms + 0.5, negatives - alarms + 0.5, POSSIBLE),
+        prior,
     )
-    sides, strict = {}, {}
+    chances = {}
     for name in EXPECTED:
-        interval = getattr(expected, name)
-        above, below = lowest[name] > interval.high, highest[name] < interval.low
-        sides[f"{decision} {name} side"] = float(above) - float(below)
-        inside = interval.low <= found[name] <= interval.high
-        strict[f"{decision} {name} inside"] = float(inside)
-    share = prior * recall + (1 - prior) * alarms
-    spread = np.sqrt(prior * (1 - prior) / max(share * (1 - share), 1e-300))
+        interval, true = getattr(expected, name), possible[name]
+        chances[f"{decision} {name} below"] = round(float(np.mean(true < interval.low)), 4)
+        inside = (interval.low <= true) & (true <= interval.high)
+        chances[f"{decision} {name} inside"] = round(float(np.mean(inside)), 4)
     return {
-        f"{decision} g_mean": float(np.sqrt(recall * (1 - alarms))),
-        f"{decision} mcc": float((recall - alarms) * spread),
         **{f"{decision} {name}": float(value) for name, value in found.items()},
         **{f"{decision} {name} expected": getattr(expected, name).mean for name in EXPECTED},
-        **sides,
-        **strict,
+        **chances,
     }
 
 
-def rates(recall: float, alarms: float, prior: float) -> dict[str, float]:
-    """What expectations speak of, at a recall, a false alarm rate and a prevalence."""
-    share = prior * recall + (1 - prior) * alarms
-    precision = prior * recall / share if share else 0.0
-    return {"recall": recall, "false_alarms": 1_000 * alarms, "precision": precision}
+def rates(recall, false_alarms, prior) -> dict:
+    """What expectations speak of and decisions aim at, at a prevalence."""
+    share = prior * recall + (1 - prior) * false_alarms
+    spread = np.sqrt(prior * (1 - prior) / np.maximum(share * (1 - share), 1e-300))
+    return {
+        "recall": recall,
+        "false_alarms": 1_000 * false_alarms,
+        "precision": prior * recall / np.maximum(share, 1e-300),
+        "g_mean": np.sqrt(recall * (1 - false_alarms)),
+        "mcc": (recall - false_alarms) * spread,
+    }
 
 
 def run(halves: list[str], ks: list[int], draws: int) -> None:
@@ -189,9 +192,8 @@ def show() -> None:
             for decision in DECISIONS:
                 scores = ", ".join(f"{s} {cases[f'{decision} {s}'].mean():.3f}" for s in DECISIONS)
                 held = ", ".join(
-                    f"{name} {(cases[f'{decision} {name} side'] == 0).mean():.0%} "
-                    f"(below {(cases[f'{decision} {name} side'] < 0).mean():.0%}; "
-                    f"to the digit {cases[f'{decision} {name} inside'].mean():.0%})"
+                    f"{name} {cases[f'{decision} {name} inside'].mean():.0%} "
+                    f"(below {cases[f'{decision} {name} below'].mean():.0%})"
                     for name in EXPECTED
                 )
                 print(f'decision="{decision}": {scores}; intervals held: {held}')
@@ -218,15 +220,14 @@ def page() -> str:
             f"In {near:.0%} of the fits the committee's average precision is at most 0.01 below "
             "that of its trees.",
             "",
-            "90 % intervals that hold the truth, to one test row of either class:",
+            "The chance, given the test rows, that a 90 % interval holds the truth:",
             "",
             head,
         ]
         for decision in DECISIONS:
             for name in EXPECTED:
                 cells = (
-                    f"{(found[f'{decision} {name} side'] == 0).mean():.0%}"
-                    for found in by_k.values()
+                    f"{found[f'{decision} {name} inside'].mean():.0%}" for found in by_k.values()
                 )
                 called = name.replace("_", " ")
                 said.append(f'| {called}, `decision="{decision}"` | ' + " | ".join(cells) + " |")

@@ -296,7 +296,7 @@ def page() -> None:
         "",
         "They ran in turns on two cores, which three processes share.",
         "",
-        f"- A process tells {sent:,} bytes in an epoch, in two reductions.",
+        f"- A process tells {sent:,} bytes to every other in an epoch, in one talk.",
         f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
         f"- At {most:,} rows two processes do",
         f"  {ms('local', most, 1) / ms('processes', most, 2):.2f}",
