@@ -215,7 +215,9 @@ def page() -> str:
         near = (of_half["ap committee"] >= of_half["ap trees alone"] - 0.01).mean()
         said += [
             "",
-            f"The committee's average precision is at most 0.01 below its trees' in {near:.0%}.",
+            f"In {near:.0%} of the fits the committee's average precision is at most 0.01 below "
+            "that of its trees.",
+            "",
             "90 % intervals that hold the truth, to one test row of either class:",
             "",
             head,

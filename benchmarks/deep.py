@@ -1,7 +1,7 @@
 """Deep networks and a rare class: astralearn's recipe beside its rivals, drawn anew.
 
     python benchmarks/deep.py run [--k 5,20,100] [--draws 0,1,2,3,4] [--methods …] [--tasks fashion]
-    python benchmarks/deep.py page                 # the tables of docs/pytorch.md
+    python benchmarks/deep.py page                 # the tables of docs/deep_results.md
 
 A run continues where it stopped: every result is added to results/deep.csv.gz. Problems and
 networks are in deep_tasks.py, methods in deep_methods.py. The recipe was chosen on draws from 100
@@ -39,8 +39,8 @@ COLUMNS = [
     "false_alarms", "seconds",
 ]  # fmt: skip
 KEY = ("problem", "k", "draw", "method")
-PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
-SCORES = {"average_precision": "average precision", "g_mean": "G-Mean"}
+PAGE = Path(__file__).parents[1] / "docs" / "deep_results.md"
+SCORES = {"average_precision": "AP", "g_mean": "G-Mean"}
 LEVEL = 0.05
 
 
@@ -133,6 +133,11 @@ def against(score: str, k: int, rival: str) -> tuple[float, float, int, int]:
     return float(gaps.mean()), p, int((gaps > 0).sum()), int((gaps < 0).sum())
 
 
+def sign(gap: float, p: float) -> str:
+    """▲ or ▼ behind a difference that is significant."""
+    return "" if p > LEVEL else " ▲" if gap > 0 else " ▼"
+
+
 def table(ks: Sequence[int]) -> str:
     """Per method: its mean rank and mean score, at each k; then the recipe's wins and losses."""
     ranked = [OURS, *RIVALS]
@@ -161,7 +166,8 @@ def table(ks: Sequence[int]) -> str:
     ]
     lines += [
         "",
-        f"{OURS} beside each rival, over problems and draws: wins : losses (p, Wilcoxon).",
+        f"{OURS} beside each rival, over problems and draws: wins : losses. ▲: significantly "
+        f"better (Wilcoxon's test, p ≤ {LEVEL}). ▼: significantly worse.",
     ]
     lines += ["", "| rival | " + " | ".join(head) + " |", "| --- |" + " ---: |" * len(head)]
     for rival in RIVALS:
@@ -172,14 +178,13 @@ def table(ks: Sequence[int]) -> str:
                     texts.append("–")
                     continue
                 gap, p, wins, losses = against(score, k, rival)
-                mark = "" if p >= LEVEL else " better" if gap > 0 else " worse"
-                texts.append(f"{wins} : {losses} ({p:.2g}){mark}")
+                texts.append(f"{wins} : {losses}{sign(gap, p)}")
         lines.append(f"| {rival} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 
 
 def page() -> None:
-    """Write the tables between the marks of docs/pytorch.md, at each k of the recipe's."""
+    """Write the tables between the marks of docs/deep_results.md, at each k of the recipe's."""
     ks = sorted({int(row["k"]) for row in read_rows(RECORDS) if row["method"] == OURS})
     put(PAGE, "benchmarks/deep.py page", table(ks))
 

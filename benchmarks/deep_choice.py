@@ -1,11 +1,10 @@
 """Variants of the recipe for a rare class, on a part of the problems of deep.py and other draws.
 
     python benchmarks/deep_choice.py run [--k 20,5] [--draws 100,101] [--variants "…;…"]
-    python benchmarks/deep_choice.py page          # the table of docs/pytorch.md; show prints it
+    python benchmarks/deep_choice.py page          # into docs/deep_results.md; show prints it
 
 Every result is added to results/deep_choice.csv.gz. One training is scored with several averages
-of its weights. The tables of docs/pytorch.md have draws below 100, so what is chosen here is not
-chosen on them.
+of its weights. deep.py's tables have draws below 100, so what is chosen here is not chosen on them.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from astralearn.torch import ASTra, decide, parameter_groups
-from deep import SCORES, judge
+from deep import SCORES, judge, sign
 from deep_methods import BATCH, EVEN, HELD_OUT, POSITIVES, RATE, Judged, batches, scores
 from deep_tasks import Draw, Task, draw, network
 from records import RESULTS, put, read_rows, write_rows
 
 RECORDS = RESULTS / "deep_choice.csv.gz"
-PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
+PAGE = Path(__file__).parents[1] / "docs" / "deep_results.md"
 COLUMNS = ["problem", "k", "draw", "variant", "keep", "average_precision", "g_mean", "seconds"]
 KEY = ("problem", "k", "draw", "variant")
 TASKS = [
@@ -87,6 +86,14 @@ VARIANTS = {
     "adjusted, decay 0.3": Variant(decay=0.3),
     "adjusted, decay 0.3, slope ^3/8": Variant(decay=0.3, power=0.375),
     "adjusted, decay 0.3, slope ^1/2": Variant(decay=0.3, power=0.5),
+    "adjusted, decay 0.03": Variant(decay=0.03),
+    "adjusted, no decay": Variant(decay=0.0),
+    "adjusted, decay 0.3, slope ^1/8": Variant(decay=0.3, power=0.125),
+    "adjusted, decay 0.3, no warp": Variant(decay=0.3, power=0.0),
+    "adjusted, decay 0.3, all learn": Variant(decay=0.3, left_out=0),
+    "adjusted, decay 0.1, all learn": Variant(decay=0.1, left_out=0),
+    "adjusted, decay 0.3, a tenth left out": Variant(decay=0.3, left_out=10),
+    "adjusted, decay 0.1, a tenth left out": Variant(decay=0.1, left_out=10),
     "adjusted, decay 1, slope ^1/8": Variant(power=0.125),
     "adjusted, decay 1, slope ^3/8": Variant(power=0.375),
     "adjusted, decay 1, slope ^1/2": Variant(power=0.5),
@@ -232,7 +239,7 @@ def table() -> str:
                 cells.append("–")
             else:
                 p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
-                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses} ({p:.2g})")
+                cells.append(f"{gaps.mean():+.3f}, {wins} : {losses}{sign(gaps.mean(), p)}")
         name = variant if keep == BASE[1] else f"{variant}, average of weights at {keep}"
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from deep import judge
-from deep_methods import BATCH, DECAY, HELD_OUT, OURS, POSITIVES, RATE, STEPS, Judged, run
+from deep_methods import BATCH, HELD_OUT, OURS, POSITIVES, RATE, STEPS, Judged, run
 from deep_tasks import WIDTH, Draw, Task, draw
 from records import RESULTS, put, read_rows, write_rows
 
@@ -59,6 +59,7 @@ def in_keras(rows: Draw, seed: int) -> Judged:
         StratifiedBatches,
         decide,
         rare_head,
+        rare_weight_decay,
     )
 
     keras.utils.set_random_seed(seed)
@@ -66,7 +67,7 @@ def in_keras(rows: Draw, seed: int) -> Judged:
     left_out = np.flatnonzero(y == 0)[::HELD_OUT]
     learn = np.setdiff1d(np.arange(len(y)), left_out)
     model = keras.Sequential([*network(x.shape[1]), rare_head(y)])
-    inner = keras.optimizers.AdamW(RATE, weight_decay=DECAY)
+    inner = keras.optimizers.AdamW(RATE, weight_decay=rare_weight_decay(y))
     model.compile(SlopeRateOptimizer(inner), loss=AdjustedCrossentropy())
     batches = StratifiedBatches(
         x[learn], y[learn, None], batch_size=BATCH, positives_per_batch=POSITIVES, seed=seed

@@ -30,7 +30,6 @@ from deep_tasks import WIDTH, Draw, Task, network
 STEPS, BATCH, POSITIVES, RATE = 200, 64, 4, 2e-3
 EVEN = BATCH // 2
 HELD_OUT = 5  # The recipe leaves a fifth of the negatives out, to decide on.
-DECAY = 0.3  # AdamW's weight decay in the recipe
 OURS, PLAIN, DECIDED = "RareHead", "pos_weight BCE", "pos_weight BCE + decide"
 
 
@@ -89,7 +88,8 @@ def rare_head(task: Task, draw: Draw, seed: int) -> Judged:
     x, y = draw.x[learns], draw.y[learns]
     head = RareHead(draw.y)
     model = nn.Sequential(network(task), head)
-    optimizer = torch.optim.AdamW(parameter_groups(model, lr=RATE), weight_decay=DECAY)
+    groups = parameter_groups(model, lr=RATE)
+    optimizer = torch.optim.AdamW(groups, weight_decay=head.weight_decay)
     train(model, (x, y), lambda g, t, *_: head.loss(g, t), optimizer, seed=seed)
     deciding = [(draw.x[left_out], draw.y[left_out]), (x[y == 1], y[y == 1])]
     prior = float(draw.y.mean())

@@ -1,7 +1,7 @@
-"""`ASTraClassifier()` beside its rivals on the paper's problems and six more: docs/defaults.md.
+"""`ASTraClassifier()` beside its rivals on the paper's problems and six more.
 
     python benchmarks/defaults.py run FOLDER [PROBLEM ...]   # 10 × 5 folds; resumes
-    python benchmarks/defaults.py page                       # the tables, into docs/defaults.md
+    python benchmarks/defaults.py page                       # into docs/default_results.md
     python benchmarks/defaults.py easy                       # balanced data, likewise
 
 `run` fits ours; with --rivals also theirs, whose records are kept otherwise. Records are in
@@ -90,7 +90,7 @@ def page() -> str:
 
 
 def false_alarms(records: Sequence[Record], names: Sequence[str], problems: Sequence[str]) -> str:
-    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for problem in problems:
         by_name = by_method(records, problem)
         if not {*names} <= {*by_name}:
@@ -113,7 +113,7 @@ def table(
 
     ▲ and ▼: the first method is significantly better or worse than this (p ≤ 0.05, uncorrected).
     """
-    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for problems in groups:
         ranks = []
         for problem in problems:
@@ -182,7 +182,7 @@ def easy() -> str:
         "ASTraClassifier": ASTraClassifier(random_state=0),
         "networks alone": ASTraClassifier(committee=False, random_state=0),
     }
-    said = ["| | " + " | ".join(models) + " |\n|---|" + "---|" * len(models)]
+    said = ["| | " + " | ".join(models) + " |\n|---|" + "---:|" * len(models)]
     for name, (features, labels) in problems.items():
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
         means = [
@@ -208,7 +208,7 @@ def main() -> None:
     else:
         text = {"page": page, "easy": easy}[options.command]()
         docs = Path(__file__).parents[1] / "docs"
-        put(docs / "defaults.md", f"benchmarks/defaults.py {options.command}", text)
+        put(docs / "default_results.md", f"benchmarks/defaults.py {options.command}", text)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/large.py write --folder DIR     # the table, 75 million rows of 20 features
     python benchmarks/large.py workers --folder DIR   # DaskASTraClassifier, 2 GB a worker
     python benchmarks/large.py blocks --folder DIR    # astralearn fit, one process
-    python benchmarks/large.py page                   # its part of docs/scale.md
+    python benchmarks/large.py page                   # its part of docs/speed.md
 
 `--rows` makes another table, of that many.
 Kept in results/large.csv: seconds, CPU seconds of all processes, and the peak memory of each kind
@@ -159,7 +159,7 @@ def keep(**row: object) -> None:
 
 
 def page() -> None:
-    """Write the lines of docs/scale.md."""
+    """Write the lines of docs/speed.md."""
     rows = {row["how"]: row for row in kept()}
     names = {
         "two workers": '`DaskASTraClassifier`, two workers with `memory_limit="2GB"`',
@@ -179,7 +179,7 @@ def page() -> None:
             if how in rows
         ),
     ]
-    put(Path(__file__).parent.parent / "docs" / "scale.md", "large.py", "\n".join(lines))
+    put(Path(__file__).parent.parent / "docs" / "speed.md", "large.py", "\n".join(lines))
 
 
 def gigabytes(megabytes: str) -> str:

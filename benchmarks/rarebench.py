@@ -1,4 +1,4 @@
-"""The fast methods on RareBench, and the tables of README and docs/rarebench.md.
+"""The fast methods on RareBench, and the tables of README and docs.
 
     python benchmarks/rarebench.py run FOLDER [--half sealed] [--k 5,10,20,50] [--draws 2] [--ours]
     python benchmarks/rarebench.py keep FOLDER ...   # into results/rarebench.csv.gz
@@ -14,7 +14,6 @@ that it finds, and no others.
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -38,12 +37,11 @@ SCORES = ("average_precision", "auc", "g_mean", "mcc")
 HALVES = {"open": OPEN, "sealed": SEALED}
 # Sealed tables that were looked at before the halves were fixed.
 LOOKED_AT = {"spambase", "mushroom", "chess", "yeast-me3", "fashion-shirt", "fashion-bag"}
-WIDTH = 100  # of a line of the pages
 SIGNIFICANT = "Significant, by a 95 % bootstrap interval over problems that leaves out zero:"
 LOST = "Problems on which a rival has the highest mean score over all k:"
 TABPFN = "TabPFN-v1"  # whose folder benchmarks/tabpfn.py makes, on few problems
 IN_README = 3
-OTHERS_IN_README = "The methods that are among the first three in some score."
+OTHERS_IN_README = "Those that are among the first three in some score."
 ROOT = Path(__file__).parents[1]
 SCRIPT = "benchmarks/rarebench.py page"
 COLLECTION, REBUILT = "benchmarks/rarebench.py collection", "benchmarks/rarebench.py rebuilt"
@@ -155,12 +153,8 @@ def against_rivals(records: Sequence[DrawRecord]) -> list[str]:
         worse = [r.method for r in rivals if r.difference_interval.high < 0]
         level = [r.method for r in rivals if r.method not in {*better, *worse}]
         said.append(
-            textwrap.fill(
-                f"- {DRAW_SCORES[score]}: below ASTraClassifier {len(worse)} of {len(rivals)}; "
-                f"above: {', '.join(better) or 'none'}; neither: {', '.join(level) or 'none'}.",
-                WIDTH,
-                subsequent_indent="  ",
-            )
+            f"- {DRAW_SCORES[score]}: below ASTraClassifier {len(worse)} of {len(rivals)}; "
+            f"above: {', '.join(better) or 'none'}; neither: {', '.join(level) or 'none'}."
         )
     return said
 
@@ -200,8 +194,7 @@ def lost_problems(records: Sequence[DrawRecord]) -> str:
             if first != OURS:
                 best[problem] = first
         names = ", ".join(f"{problem} ({method})" for problem, method in best.items())
-        text = f"- {DRAW_SCORES[score]}, {len(best)} problems: {names or 'none'}."
-        said.append(textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+        said.append(f"- {DRAW_SCORES[score]}, {len(best)} problems: {names or 'none'}.")
     return "\n".join(said)
 
 
@@ -219,8 +212,7 @@ def beside_tabpfn(records: Sequence[DrawRecord]) -> str:
             ap, auc = (np.mean([getattr(r, score) for r in of_k]) for score in SCORES[:2])
             lines.append(f"| {method} | {k} | {ap:.3f} | {auc:.3f} |")
     names = ", ".join(sorted({problem for problem, _, _ in both}))
-    said = textwrap.fill(f"One draw of {names}:", WIDTH, break_on_hyphens=False)
-    return "\n".join([said, "", *lines])
+    return "\n".join([f"One draw of {names}:", "", *lines])
 
 
 def page() -> str:
@@ -232,7 +224,7 @@ def page() -> str:
         of_half = [record for record in records if record.problem in names]
         if not of_half:
             continue
-        said += [f"### The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
+        said += [f"## The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
         said += [SIGNIFICANT, "", *against_rivals(of_half), ""]
         said += [losses(of_half), "", LOST, "", lost_problems(of_half), ""]
         unseen = [record for record in of_half if record.problem not in LOOKED_AT]
@@ -242,15 +234,12 @@ def page() -> str:
                 for score, ranks in standings(unseen).items()
             )
             said += [
-                textwrap.fill(
-                    f"Without the {len(LOOKED_AT)} tables that were looked at before the halves "
-                    f"were fixed, first in mean rank: {first}.",
-                    WIDTH,
-                ),
+                f"Without the {len(LOOKED_AT)} tables that were looked at before the halves were "
+                f"fixed, first in mean rank: {first}.",
                 "",
             ]
     if len(records) < len(everything):
-        said += ["### TabPFN-v1", "", beside_tabpfn(everything), ""]
+        said += ["## TabPFN-v1", "", beside_tabpfn(everything), ""]
     return "\n".join(said)
 
 
@@ -262,11 +251,10 @@ def what_n_is(records: Sequence[DrawRecord]) -> str:
     how_many = f"{least}" if least == most else f"{least} to {most}"
     failed = Counter(record.method for record in records if record.error)
     zeros = "".join(f" {name} failed in {n} draws, which score zero." for name, n in failed.items())
-    return textwrap.fill(
+    return (
         f"{len(set(scores.problems))} problems with k = {ks} positives, {len(scores.problems)} "
         f"cases in all, {how_many} draws of each.{zeros} Mean rank among {len(scores.methods)} "
-        "methods, and mean score; bold: first.",
-        WIDTH,
+        "methods, and mean score; bold: first."
     )
 
 
@@ -274,11 +262,9 @@ def collection() -> str:
     """How many problems there are, of which kinds and in which half."""
     real = Counter(SOURCES[entry.source] for entry in PROBLEMS.values() if entry.is_real)
     listed = ", ".join(f"{source} ({n})" for source, n in real.items())
-    return textwrap.fill(
+    return (
         f"{real.total()} real tables and {len(PROBLEMS) - real.total()} synthetic tasks; "
-        f"{len(OPEN)} problems are open, {len(SEALED)} are sealed. The real ones are {listed}.",
-        WIDTH,
-        break_on_hyphens=False,
+        f"{len(OPEN)} problems are open, {len(SEALED)} are sealed. The real ones are {listed}."
     )
 
 
@@ -291,11 +277,10 @@ def rebuilt() -> str:
             g_mean = (tp / (tp + fn) * tn / (tn + fp)) ** 0.5
             found.setdefault(row["problem"], []).append(g_mean)
     listed = ", ".join(f"{np.mean(scores):.3f} on {name}" for name, scores in found.items())
-    text = (
+    return (
         "The rebuilt HD-Ensemble's G-Mean, mean over the folds of [the paper's "
         f"problems](reproduction.md): {listed}."
     )
-    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 
 def write_pages() -> None:
@@ -306,7 +291,7 @@ def write_pages() -> None:
     records = [record for record in kept_records() if record.method != TABPFN]
     sealed = [record for record in records if record.problem in SEALED]
     shown = {
-        rarebench: page(),
+        ROOT / "docs" / "leaderboard.md": page(),
         ROOT / "README.md": "\n\n".join(
             [what_n_is(sealed), table(sealed, first=IN_README), OTHERS_IN_README]
         ),

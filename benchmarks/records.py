@@ -10,12 +10,14 @@ import gzip
 import io
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 VERSIONS = RESULTS / "versions.json"
+WIDTH = 100  # of a line of the pages
 
 # Every file of results, the script that makes it, and the version of what that script measures.
 # Raise a number when a script, or what it measures, changes so that its file has to be made anew:
@@ -72,13 +74,36 @@ def stamp(name: str) -> None:
 def put(path: Path, script: str, text: str) -> None:
     """Put a script's text where a page has marked its place.
 
-    The marks are <!-- script: begin --> … <!-- end -->.
+    The marks are <!-- script: begin --> … <!-- end -->. Paragraphs are filled to the pages' width.
     """
     before, begin, rest = path.read_text().partition(f"<!-- {script}: begin -->")
     if not begin:
         raise ValueError(f"{path.name} has no place marked <!-- {script}: begin -->")
     _, end, after = rest.partition("<!-- end -->")
-    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}")
+    path.write_text(f"{before}{begin}\n{filled(text.strip())}\n{end}{after}")
+
+
+def filled(text: str) -> str:
+    """Paragraphs and items of a list in lines of at most WIDTH; tables and headings as they are."""
+    whole: list[str] = []
+    for line in text.splitlines():
+        goes_on = line and whole and whole[-1] and not line.startswith(("|", "#", "- "))
+        if goes_on and not whole[-1].startswith(("|", "#")):
+            whole[-1] += f" {line.strip()}"
+        else:
+            whole.append(line)
+    return "\n".join(
+        line
+        if line.startswith(("|", "#"))
+        else textwrap.fill(
+            line,
+            WIDTH,
+            subsequent_indent="  " * line.startswith("- "),
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for line in whole
+    )
 
 
 if __name__ == "__main__":

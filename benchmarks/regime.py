@@ -60,6 +60,7 @@ COLUMNS = ("regime", "problem", "method", "repetition", "fold", "rule", *SCORES)
 COLUMNS += tuple(f"best_{score}" for score in SCORES)
 PAGE = Path(__file__).parent.parent / "docs" / "regimes.md"
 LOOKS = 200
+PAIR = "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -341,7 +342,7 @@ def table() -> str:
     """G-Mean / MCC by the last epoch, and in brackets those of the best epoch."""
     names = [" ".join(cell) for cell in CELLS]
     printed = [
-        " / ".join(f"{TABLE_2[problem][score][method].mean:.3f}" for score in SCORES)
+        PAIR.join(f"{TABLE_2[problem][score][method].mean:.3f}" for score in SCORES)
         for problem, method in CELLS
     ]
     lines = [
@@ -355,7 +356,7 @@ def table() -> str:
             own = [mean(name, cell, RULES[1], score) for score in SCORES]
             best = [mean(name, cell, RULES[1], f"best_{score}") for score in SCORES]
             shown = [
-                " / ".join(f"{v:.3f}" for v in some) for some in (own, best) if None not in some
+                PAIR.join(f"{v:.3f}" for v in some) for some in (own, best) if None not in some
             ]
             texts.append(f"{shown[0]} ({shown[1]})" if shown else "–")
         lines.append(f"| {name} | " + " | ".join(texts) + " |")

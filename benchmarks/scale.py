@@ -4,7 +4,7 @@
     python benchmarks/scale.py epochs --rows 10000000
     python benchmarks/scale.py dask                   # the same sums as tasks of Dask
     python benchmarks/scale.py equal                  # how far fits are apart after 500 epochs
-    python benchmarks/scale.py page                   # its part of docs/scale.md
+    python benchmarks/scale.py page                   # its part of docs/speed.md
 
 Local epochs (networks in two threads) and those of two and three processes take turns, so that a
 busy machine is busy for all; the median and the least of the turns are kept. Columns `parameters`
@@ -268,7 +268,7 @@ def kept() -> list[dict[str, str]]:
 
 
 def page() -> None:
-    """Write the table and the projection of docs/scale.md."""
+    """Write the table and the projection of docs/speed.md."""
     key = ("part", "case", "rows", "processes")
     found = {tuple(row[name] for name in key): row for row in kept()}
     sizes = sorted({int(row["rows"]) for row in kept() if row["part"] == "epochs"})
@@ -284,7 +284,7 @@ def page() -> None:
     rows, n = 10**9, 100
     compute, talking = rows / n * cpu[1] / most, talk / 1e3 * (n - 1)
     lines = [
-        f"Milliseconds per epoch of {NETWORKS} networks of {HIDDEN} units on {FEATURES} features,",
+        f"Milliseconds per epoch of {NETWORKS} networks of {HIDDEN} units on {FEATURES} features, "
         f"medians of {TURNS} turns ([records](../benchmarks/results/scale.csv)):",
         "",
         "| Rows | Local, two threads | Two processes | Three processes |",
@@ -294,7 +294,7 @@ def page() -> None:
             for size in sizes
         ),
         "",
-        "All of them ran on one machine of two cores, in turns; three processes share two cores.",
+        "They ran in turns on two cores, which three processes share.",
         "",
         f"- A process tells {sent:,} bytes in an epoch, in two reductions.",
         f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
@@ -316,7 +316,7 @@ def page() -> None:
         f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between",
         "machines was not measured, and ten networks take five times the arithmetic of two.",
     ]
-    put(Path(__file__).parent.parent / "docs" / "scale.md", "scale.py", "\n".join(lines))
+    put(Path(__file__).parent.parent / "docs" / "speed.md", "scale.py", "\n".join(lines))
 
 
 def three_digits(number: float) -> str:

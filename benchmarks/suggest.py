@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import textwrap
 import warnings
 from pathlib import Path
 
@@ -121,17 +120,14 @@ def said(rows):
     chance, uncertainty = (ratios(rows, rule) for rule in list(RULES)[1:])
     nobody = sum(all(row[rule] >= MOST_LABELS for rule in RULES) for row in rows)
     quicker = sum(row["random of top 10 %"] < row["suggest"] for row in rows)
-    return textwrap.fill(
+    return (
         f"From {KNOWN} known positives to {WANTED} more, on {len(rows)} problems, RareBench's "
         f"open half: a random order among the top 10 % of scores needs {chance[0]:.1f} times the "
         f"labels that `suggest` needs, by the median of the problems ({chance[1]:.1f} times by the "
         f"sum), and uncertainty sampling {uncertainty[0]:.0f} times ({uncertainty[1]:.1f}). On "
         f"{nobody} problems no rule found {WANTED} within {MOST_LABELS} labels; on {quicker} the "
         "random order was quicker. "
-        "[Records](../benchmarks/results/suggest.csv).",
-        width=100,
-        break_on_hyphens=False,
-        break_long_words=False,
+        "[Records](../benchmarks/results/suggest.csv)."
     )
 
 

@@ -20,6 +20,7 @@ from astralearn.keras import (
     StratifiedBatches,
     decide,
     rare_head,
+    rare_weight_decay,
 )
 
 
@@ -50,9 +51,11 @@ def train(epochs: int = 10, callbacks: tuple = ()) -> tuple[keras.Model, float]:
     """The recipe, cut for the G-Mean; keras.callbacks.TensorBoard shows its readings."""
     x, y = cloud(20, 10_000, seed=0)
     model = network(rare_head(y))  # (1)
-    optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=0.3))
+    inner = keras.optimizers.AdamW(1e-3, weight_decay=rare_weight_decay(y))
     readings = [SoftFNR(), SoftFPR(), ERatio()]
-    model.compile(optimizer, loss=AdjustedCrossentropy(), metrics=readings)  # (2)
+    model.compile(  # (2)
+        SlopeRateOptimizer(inner), loss=AdjustedCrossentropy(), metrics=readings
+    )
     batches = StratifiedBatches(x[:8_020], y[:8_020], batch_size=128, positives_per_batch=8)  # (3)
     model.fit(batches, epochs=epochs, verbose=0, callbacks=list(callbacks))
     # (4) Negatives that were left out, and the 20 positives, which were not.

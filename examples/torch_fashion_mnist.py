@@ -16,7 +16,7 @@ with the same number of steps, and is judged at its own threshold on the 10,000 
 at the spread before the mean.
 
 benchmarks/deep.py has the study: all ten classes, other data and networks, more rivals; its tables
-are in docs/pytorch.md.
+are in docs/deep_results.md.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def train(
     optimizer = torch.optim.AdamW(
         parameter_groups(model, lr=1e-3) if has_slope else model.parameters(),
         lr=1e-3,
-        weight_decay=0.3 if method == "RareHead" else 0.0,
+        weight_decay=head.weight_decay if method == "RareHead" else 0.0,
     )
     for _ in range(epochs):
         for x, target in batches:

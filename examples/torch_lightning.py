@@ -48,7 +48,8 @@ class RareClassifier(lightning.LightningModule):
         self.log_dict(self.head.readings(), prog_bar=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.AdamW(parameter_groups(self, lr=1e-3), weight_decay=0.3)
+        groups = parameter_groups(self, lr=1e-3)
+        return torch.optim.AdamW(groups, weight_decay=self.head.weight_decay)
 
 
 def main(epochs: int = 20) -> dict[str, Tensor]:

@@ -50,7 +50,8 @@ def train(epochs: int = 10, writer: Any = None) -> Callable[[torch.Tensor], torc
     head = RareHead(y)  # (1)
     model = nn.Sequential(network(), head)
     sampler = StratifiedBatchSampler(learn.tensors[1], 128, positives_per_batch=8)  # (2)
-    optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3), weight_decay=0.3)
+    groups = parameter_groups(model, lr=1e-3)
+    optimizer = torch.optim.AdamW(groups, weight_decay=head.weight_decay)
     for epoch in (bar := tqdm(range(epochs), disable=writer is None)):
         for inputs, labels in DataLoader(learn, batch_sampler=sampler):
             optimizer.zero_grad()

@@ -36,7 +36,8 @@ def network():
 
 
 # %%
-# The plain loop, and the same with three lines changed.
+# The plain loop, and the same with three lines changed. Every step sees every row, as in the paper;
+# for batches there is `RareHead` (:doc:`/pytorch`).
 def trained(rebalanced):
     model = network()
     loss = nn.BCEWithLogitsLoss()

@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from astralearn.keras import AdjustedCrossentropy, rare_head
+from astralearn.keras import AdjustedCrossentropy, rare_head, rare_weight_decay
 from keras_backend import gradients
 
 pytestmark = pytest.mark.usefixtures("few")
@@ -33,6 +33,13 @@ def test_the_slope_is_limited_by_the_class_ratio():
     assert found == pytest.approx((995 / 5) ** 0.25, rel=1e-6)
     with pytest.raises(ValueError, match="hold both; found 0 positives and 3 negatives among 3"):
         rare_head([0, 0, 0])
+
+
+def test_weights_decay_less_the_more_positives_there_are():
+    assert rare_weight_decay(np.arange(1000) < 5) == 1.0
+    assert rare_weight_decay(np.arange(1000) < 50) == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="hold both; found 3 positives and 0 negatives among 3"):
+        rare_weight_decay([1, 1, 1])
 
 
 def test_the_loss_is_cross_entropy_less_the_batch_s_log_ratio():

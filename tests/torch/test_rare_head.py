@@ -46,6 +46,11 @@ def test_the_slope_starts_at_the_quarter_power_of_the_ratio_and_stays_below():
     assert head.astra.slope.item() == pytest.approx(limit)
 
 
+def test_weights_decay_less_the_more_positives_there_are():
+    assert RareHead(LABELS).weight_decay == 1.0
+    assert RareHead(torch.arange(1000) < 50).weight_decay == pytest.approx(0.1)
+
+
 def test_it_is_astra():
     x = torch.linspace(-4, 4, 9)
     torch.testing.assert_close(RareHead(LABELS)(x), ASTra(slope_max=(995 / 5) ** 0.25)(x))

@@ -23,14 +23,16 @@ from astralearn.core.elementary import TINY
 WORLDS = 400
 PRIOR_ROWS = 0.5  # rows that the exponential distribution counts for
 PRIOR_EVIDENCE, PRIOR_EVIDENCE_ROWS = 3.0, 5.0  # the mean evidence of positives before any is seen
-SMEAR, DEGREES = 0.15, 3.0  # of the kernel, Student's t in the logarithm of evidence
+# The kernel, Student's t in the logarithm of evidence: its width up to SMEAR_ROWS rows, beyond
+# which it shrinks as their number to the power −⅓.
+SMEAR, SMEAR_ROWS, DEGREES = 0.15, 30.0, 3.0
 # By how much k left-out positives understate new ones, in the logarithm of evidence: this / k.
 LIFT = 0.4
 # The variance of recall's logit beyond what the k rows tell: this, and this divided by k.
-RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.5, 5.0
+RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.2, 12.0
 # The deviation of the logarithm of false alarms beyond what counts tell: this at any cut, and this
 # besides, growing with the square of the evidence, from the evidence DEEP on.
-ALARM_DOUBT, DEEP_ALARM_DOUBT, DEEP = 0.05, 0.6, 8.0
+ALARM_DOUBT, DEEP_ALARM_DOUBT, DEEP = 0.08, 0.7, 8.0
 CUTS = 250
 MOST_POSITIVES = 200  # that are kept apart; of more, quantiles
 INTERVAL = 0.9
@@ -139,7 +141,8 @@ def possible_worlds(seen: LeftOut, *, seed: int = 0) -> Worlds:
     cuts = seen.cuts
     k = float(seen.weight.sum())
     places = np.log(np.maximum(seen.positives, 1e-3)) + LIFT / max(k, 1.0)
-    above = stdtr(DEGREES, (places[:, None] - np.log(cuts)) / SMEAR)
+    smear = SMEAR * min(1.0, SMEAR_ROWS / max(k, 1.0)) ** (1.0 / 3.0)
+    above = stdtr(DEGREES, (places[:, None] - np.log(cuts)) / smear)
     rows = PRIOR_EVIDENCE_ROWS + k
     mean = usual_mean(seen.positives, seen.weight) * rows / rng.gamma(rows, size=(WORLDS, 1))
     shares = rng.gamma(np.append(seen.weight, PRIOR_ROWS), size=(WORLDS, len(seen.weight) + 1))

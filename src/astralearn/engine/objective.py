@@ -82,38 +82,23 @@ class BothSums(NamedTuple):
             self.positives.gradient.times(2.0 * positive_share * by_positives),
         )
 
+    def plus(self, other: BothSums, loss: Loss) -> BothSums:
+        """The sums of these rows and of others."""
+        return BothSums(*(_add(*of_class, loss) for of_class in zip(self, other, strict=True)))
+
     def everywhere(self, loss: Loss, axis: str) -> BothSums:
         """These sums over all devices along a mesh's axis: all that travels in an epoch.
 
-        First the few means and peaks of each, then one gradient in the unit that they agree on.
+        Every device is told those of all and adds them in the same order. One talk is quicker than
+        two of fewer bytes.
         """
-        own = [(of_class.means, of_class.held_out) for of_class in self]
-        leaves: list[Array]
-        tree: Any
-        leaves, tree = jax.tree.flatten(own)
-        told = jax.lax.all_gather(jnp.stack([*leaves, *(of.peak for of in self)]), axis)
-        peaks = jnp.max(told[:, -2:], axis=0)
-
-        def add(mine: Array, theirs: Array) -> tuple[Array, None]:
-            added = jax.tree.map(
-                lambda *parts: add_class(*parts, power=loss.power, xp=jnp),
-                tree.unflatten(mine),
-                tree.unflatten(theirs),
-                is_leaf=lambda part: isinstance(part, ClassMeans),
-            )
-            return jnp.stack(jax.tree.leaves(added)), None
-
-        means = tree.unflatten(jax.lax.scan(add, told[0, :-2], told[1:, :-2])[0])
-        gradients = [
-            of.gradient.times(jnp.exp(of.peak - peak)) for of, peak in zip(self, peaks, strict=True)
-        ]
-        flat, restored = ravel_pytree(gradients)
-        gradients = restored(jax.lax.psum(flat, axis))
-        negatives, positives = (
-            ClassSums(of_class, peak, gradient, held_out)
-            for (of_class, held_out), peak, gradient in zip(means, peaks, gradients, strict=True)
-        )
-        return BothSums(negatives, positives)
+        own, restored = ravel_pytree(self)
+        told = jax.lax.all_gather(own, axis)
+        return jax.lax.scan(
+            lambda sums, other: (sums.plus(restored(other), loss), None),
+            restored(told[0]),
+            told[1:],
+        )[0]
 
 
 class Seen(NamedTuple):

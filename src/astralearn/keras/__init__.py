@@ -42,7 +42,7 @@ from astralearn.keras.losses import (
 )
 from astralearn.keras.metrics import ERatio, SoftFNR, SoftFPR, SoftGMean, SoftMCC
 from astralearn.keras.optimizer import SlopeRateOptimizer
-from astralearn.keras.rare_head import AdjustedCrossentropy, rare_head
+from astralearn.keras.rare_head import AdjustedCrossentropy, rare_head, rare_weight_decay
 from astralearn.keras.stratified import StratifiedBatches
 
 __all__ = [
@@ -65,4 +65,5 @@ __all__ = [
     "SummedLoss",
     "decide",
     "rare_head",
+    "rare_weight_decay",
 ]

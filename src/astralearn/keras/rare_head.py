@@ -10,6 +10,7 @@ from keras import ops
 
 from astralearn.core.curve import slope_for_ratio
 from astralearn.core.inputs import Array
+from astralearn.core.weight_decay import weight_decay_for
 from astralearn.keras.labels import checked_batch
 from astralearn.keras.layer import ASTra
 from astralearn.keras.tensors import dtype_of_loss
@@ -19,8 +20,8 @@ def rare_head(labels: Any, **settings: Any) -> ASTra:
     """ASTra with a slope that starts at and stays below (n₀/n₁)^¼.
 
         model = keras.Sequential([model, rare_head(y)])
-        optimizer = SlopeRateOptimizer(keras.optimizers.AdamW(1e-3, weight_decay=0.3))
-        model.compile(optimizer, loss=AdjustedCrossentropy(), metrics=[ERatio()])
+        inner = keras.optimizers.AdamW(1e-3, weight_decay=rare_weight_decay(y))
+        model.compile(SlopeRateOptimizer(inner), loss=AdjustedCrossentropy(), metrics=[ERatio()])
         model.fit(StratifiedBatches(x, y, batch_size=64, positives_per_batch=4), epochs=20)
 
     The limit keeps the slope from running away where batches show few positives.
@@ -31,6 +32,23 @@ def rare_head(labels: Any, **settings: Any) -> ASTra:
     >>> round(float(rare_head([0] * 810 + [1] * 10).slope_max), 2)
     3.0
     """
+    negatives, positives = _counts(labels)
+    return ASTra(slope_max=slope_for_ratio(negatives / positives), **settings)
+
+
+def rare_weight_decay(labels: Any) -> float:
+    """AdamW's weight decay beside so few positives n₁: 5/n₁, at most 1.
+
+    labels: 0 and 1 of all training rows.
+
+    >>> rare_weight_decay([0] * 810 + [1] * 100)
+    0.05
+    """
+    return weight_decay_for(_counts(labels)[1])
+
+
+def _counts(labels: Any) -> tuple[int, int]:
+    """Negatives and positives among training labels."""
     y = np.asarray(labels, np.float64).reshape(-1)
     negatives, positives = int((y == 0).sum()), int((y == 1).sum())
     if not negatives or not positives or negatives + positives < len(y):
@@ -38,7 +56,7 @@ def rare_head(labels: Any, **settings: Any) -> ASTra:
             "labels must be 0 and 1 and hold both; found "
             f"{positives} positives and {negatives} negatives among {len(y)}"
         )
-    return ASTra(slope_max=slope_for_ratio(negatives / positives), **settings)
+    return negatives, positives
 
 
 @keras.saving.register_keras_serializable(package="astralearn")

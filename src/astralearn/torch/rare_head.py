@@ -11,6 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from astralearn.core import SoftConfusion
 from astralearn.core.curve import slope_for_ratio
+from astralearn.core.weight_decay import weight_decay_for
 from astralearn.torch.labels import check_kinds, known_labels
 from astralearn.torch.layer import ASTra
 from astralearn.torch.monitor import READINGS
@@ -23,7 +24,8 @@ class RareHead(nn.Module):
 
         head = RareHead(labels)                      # 0 and 1, of all training rows
         model = nn.Sequential(model, head)           # after the layer that makes logits
-        optimizer = torch.optim.AdamW(parameter_groups(model, lr=1e-3), weight_decay=0.3)
+        groups = parameter_groups(model, lr=1e-3)
+        optimizer = torch.optim.AdamW(groups, weight_decay=head.weight_decay)
         for x, y in loader:                          # batches of a StratifiedBatchSampler
             head.loss(model(x), y).backward()
             ...
@@ -34,6 +36,7 @@ class RareHead(nn.Module):
     show few positives. The loss is cross-entropy of g less the logarithm of the batch's class
     ratio (logit adjustment): g = 0 is the balanced decision, an example far on the wrong side has
     the strongest pull, and of the negatives mostly those pull that score like positives.
+    `weight_decay` is for AdamW: 5/n₁, at most 1.
 
     labels: 0 and 1, one per training example.
     process_group: joins the classes' counts over its ranks, so that the gradient after DDP is that
@@ -57,6 +60,7 @@ class RareHead(nn.Module):
                 f"{positives} positives and {negatives} negatives among {len(y)}"
             )
         self.astra = ASTra(slope_max=slope_for_ratio(negatives / positives))
+        self.weight_decay = weight_decay_for(positives)
         self.process_group = process_group
         # In the order Σz, Σz over positives, and the numbers of negatives and of positives. This is
         # no buffer, because DDP would send rank 0's to everyone.
