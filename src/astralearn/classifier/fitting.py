@@ -74,7 +74,7 @@ def fit_networks(
     if earlier is not None:
         stack = replace(stack, states=[_resumed(state) for state in earlier])
     verbose = recipe.verbose if not stack.is_spread or is_first() else 0
-    with bar(verbose, recipe.settings.epochs, "epoch") as progress:
+    with bar(verbose, recipe.settings.epochs) as progress:
         return train(stack, recipe.settings, n_jobs=threads(recipe.n_jobs), progress=progress)
 
 

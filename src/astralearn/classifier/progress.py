@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def bar(
-    verbose: int, epochs: int, label: str = "epoch"
-) -> Iterator[Callable[[training.Progress], None] | None]:
+def bar(verbose: int, epochs: int) -> Iterator[Callable[[training.Progress], None] | None]:
     """What the engine calls after each segment, or None where nobody watches."""
     if not verbose:
         yield None
@@ -27,7 +25,7 @@ def bar(
     )
 
     columns = (
-        TextColumn(label),
+        TextColumn("epoch"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[seen]}"),

@@ -106,7 +106,7 @@ def count_class(
     else:
         if peaked:
             logs = power * log_right
-            peak = highest_of(logs, is_zero(weight, xp), axis=axis, keepdims=True, xp=xp)
+            peak = highest_of(logs, is_zero(weight, xp), axis=axis, xp=xp)
             # Only examples without weight would be above 0.
             shares = weight * xp.exp(xp.clip(logs - peak, LOG_NOTHING, 0.0))
             peak = xp.squeeze(peak, axis=axis)
@@ -152,9 +152,12 @@ def gradient(pulls: Array, y: Array, factors: tuple[Array, Array]) -> Array:
     return pulls * ((1.0 - y) * of_negatives - y * of_positives)
 
 
-def highest_of(logs: Array, absent: Array, *, axis: Axis, keepdims: bool, xp: Any) -> Array:
-    """The largest logarithm, at most 0, of the examples that are not absent (0 or 1)."""
-    return xp.max(logs + LOG_NOTHING * absent, axis=axis, keepdims=keepdims)
+def highest_of(logs: Array, absent: Array, *, axis: Axis, xp: Any) -> Array:
+    """The largest logarithm, at most 0, of the examples that are not absent (0 or 1).
+
+    Reduced dimensions are kept, with size 1.
+    """
+    return xp.max(logs + LOG_NOTHING * absent, axis=axis, keepdims=True)
 
 
 def _log_mean(sum_: Array, total: Array, peak: Array, power: float, xp: Any) -> Array:

@@ -214,7 +214,7 @@ def _in_units_of_peaks(
     absent = (y, 1.0 - y)
     if weight is not None:
         absent = tuple(is_zero(each, xp) for each in _of_classes(weight, y))
-    highest = [highest_of(bound, none, axis=axis, keepdims=True, xp=xp) for none in absent]
+    highest = [highest_of(bound, none, axis=axis, xp=xp) for none in absent]
     below = minus_abs(m, xp) - ((1.0 - y) * highest[0] + y * highest[1])
     if weight is not None:
         # Only examples without weight would be above 0.

@@ -18,6 +18,7 @@ from astralearn.core.confusion import SoftConfusion
 from astralearn.core.curve import slope_from_raw, threshold
 from astralearn.core.derivatives import slope_from_raw_dbeta
 from astralearn.core.elementary import TINY
+from astralearn.core.inputs import Array
 from astralearn.core.losses import LOSSES, Loss
 from astralearn.core.slope_rate import slope_rate
 from astralearn.core.warp import of_slope
@@ -25,8 +26,6 @@ from astralearn.engine.network import Architecture, for_own_inputs, for_shared_i
 from astralearn.engine.objective import BothSums, Gradient, Seen, class_sums
 from astralearn.engine.rows import Packed
 from astralearn.engine.stack import Settings, State
-
-Array = Any
 
 LONG = 5_000  # epochs from which it pays to compile thoroughly
 

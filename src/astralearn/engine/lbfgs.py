@@ -15,14 +15,13 @@ from scipy.optimize import Bounds, minimize
 
 from astralearn.core.curve import slope_from_raw
 from astralearn.core.derivatives import slope_from_raw_dbeta
+from astralearn.core.inputs import Array
 from astralearn.engine.epoch import Epoch, Static, gradients_of, penalty, record_of, sums_of
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import Seen
 from astralearn.engine.places import Places
 from astralearn.engine.programs import program
 from astralearn.engine.rows import Packed
-
-Array = Any
 
 
 class Minimum(NamedTuple):

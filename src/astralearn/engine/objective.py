@@ -7,7 +7,7 @@ of its log_right, and both are combined at the end.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,12 +15,11 @@ from jax.flatten_util import ravel_pytree
 
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Means, add_class, count_class
 from astralearn.core.confusion import SoftConfusion
+from astralearn.core.inputs import Array
 from astralearn.core.losses import Loss
 from astralearn.core.warp import OfSlope, Pulls, negatives, positives
 from astralearn.engine.network import Architecture, backward, forward, unflatten
 from astralearn.engine.rows import ClassRows
-
-Array = Any
 
 
 class Gradient(NamedTuple):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astralearn.core.curve import raw_from_slope, slope_from_raw
+from astralearn.core.inputs import Array
 from astralearn.engine.network import Architecture
 from astralearn.engine.rows import Fold, share_rows
 
-Array = Any
 History = dict[str, np.ndarray]
 
 GROUP = 13  # networks in one group at most: more gain nothing

@@ -11,7 +11,7 @@ import numpy as np
 CURRENCY = r"[$€£¥]|EUR|USD|GBP|CHF|JPY"
 SPACES = " \u00a0\u202f"  # plain, no-break and narrow no-break
 THOUSANDS = {".": ",", ",": "."}  # what sets thousands apart, by the decimal mark
-GLANCE = 100  # rows that tell whether the others are worth a look
+GLANCE = 100  # rows that tell which ways to read the others are worth trying
 
 
 def _pattern(mark: str) -> re.Pattern[str]:

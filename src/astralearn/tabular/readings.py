@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astralearn.tabular.amounts import amounts_of, written_amounts
+from astralearn.tabular.amounts import GLANCE, amounts_of, written_amounts
 from astralearn.tabular.columns import (
     DATE,
     NUMBER,
@@ -38,7 +38,6 @@ ORDERS = {
     "31/12/2024": re.compile(rf"{DAY}/{MONTH}/{YEAR}{TIME}"),
     "12/31/2024": re.compile(rf"{MONTH}/{DAY}/{YEAR}{TIME}"),
 }
-GLANCE = 100  # rows that tell which readings are worth trying
 
 
 class Reading(NamedTuple):
