@@ -29,7 +29,7 @@ SMEAR, SMEAR_ROWS, DEGREES = 0.15, 30.0, 3.0
 # By how much k left-out positives understate new ones, in the logarithm of evidence: this / k.
 LIFT = 0.4
 # The variance of recall's logit beyond what the k rows tell: this, and this divided by k.
-RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.2, 12.0
+RECALL_DOUBT, RECALL_DOUBT_OF_ONE = 0.35, 12.0
 # The deviation of the logarithm of false alarms beyond what counts tell: this at any cut, and this
 # besides, growing with the square of the evidence, from the evidence DEEP on.
 ALARM_DOUBT, DEEP_ALARM_DOUBT, DEEP = 0.08, 0.7, 8.0
