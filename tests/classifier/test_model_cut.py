@@ -31,9 +31,10 @@ def test_the_cut_is_the_decision_s_in_evidence(decision, seen):
     assert evidence(np.asarray([found.score])).item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_positives_that_were_seen_lower_the_cut():
-    scores, y = scored(k=5, lead=6.0)
-    assert cut_scores(scores, y, seen=True).score < cut_scores(scores, y).score - 0.5
+@pytest.mark.parametrize("seed", range(4))
+def test_positives_that_were_seen_lower_the_cut(seed):
+    scores, y = scored(k=5, lead=6.0, seed=seed)
+    assert cut_scores(scores, y, seen=True).score < cut_scores(scores, y).score - 0.4
 
 
 def test_what_is_expected_comes_true_on_new_rows():
