@@ -4,10 +4,11 @@ side in one run.
     python benchmarks/torch.py            exits with 1 if a promise is missed
 
 Each repetition times every contender once, in turn, so that whatever else the machine does falls on
-all of them; the ratio is that of the fastest repetitions. One thread and its CPU time, because a
-shared machine rarely has two to itself.
+all of them; the ratio is that of the fastest repetitions. Layers and losses alone have one thread
+and its CPU time, because a shared machine rarely has two to itself.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -92,7 +93,11 @@ def step_of(
 
 
 def recipe() -> int:
-    """The recipe's step on a small CNN, and head and loss on 10 logits; how many are missed."""
+    """The recipe's step on a small CNN, and head and loss on 10 logits; how many are missed.
+
+    The step takes all cores, and its time is the clock's.
+    """
+    torch.set_num_threads(os.cpu_count() or 1)
     images, labels = torch.randn(256, 1, 28, 28), (torch.arange(256) < 16).float()
     head, bce = RareHead([0] * 1000 + [1]), nn.BCEWithLogitsLoss()
     few = torch.randn(10, requires_grad=True)
@@ -107,12 +112,12 @@ def recipe() -> int:
         for name, step in contenders.items():
             # Steps of less than a millisecond rarely escape whatever else the machine does.
             for _ in range(10 if name.endswith("10 logits") else 1):
-                start = time.process_time()
+                start = time.perf_counter()
                 step()
-                best[name] = min(best[name], 1000 * (time.process_time() - start))
+                best[name] = min(best[name], 1000 * (time.perf_counter() - start))
     ratio = best["recipe"] / best["plain"]
     more = best["recipe, 10 logits"] - best["plain, 10 logits"]
-    print(f"recipe / BCEWithLogitsLoss, a step of the small CNN: {ratio:.3f} (at most 1.1)")
+    print(f"recipe / BCEWithLogitsLoss, a CNN's step on all cores: {ratio:.3f} (at most 1.1)")
     print(f"recipe − BCEWithLogitsLoss, 10 logits: {more:.3f} ms (at most 0.3)")
     return int(ratio > 1.1) + int(more > 0.3)
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.metrics import roc_auc_score
 
+from astralearn.classifier.guests import seeded
 from astralearn.entrants import ENTRANTS, Weighted
-from astralearn.study.method import seeded
 from astralearn.study.unit import how_positive
 
 pytestmark = pytest.mark.slow

@@ -234,7 +234,7 @@ def _to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
 def _object_to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
     name = type(value).__name__
     if name not in CLASSES or _class_named(name) is not type(value):
-        raise TypeError(f"{place} is a {name}, which a model file cannot hold")
+        raise TypeError(f"{place} is a {name}, which a model file cannot hold; pickle can")
     # Generators of random numbers are left out: no fitted model needs one.
     random = (np.random.RandomState, np.random.Generator)
     state = {key: item for key, item in vars(value).items() if not isinstance(item, random)}

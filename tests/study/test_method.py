@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from astralearn.study import Method
-from astralearn.study.method import seeded
 from classifiers import Nearest, Stacked
 
 
@@ -17,15 +14,6 @@ def test_validation_needs_fit_many():
         TypeError, match="m: a method that validates needs an estimator with fit_many"
     ):
         Method("m", Nearest(), validates=True)
-
-
-def test_every_random_state_is_seeded_in_a_copy():
-    pipeline = make_pipeline(StandardScaler(), AdaBoostClassifier(DecisionTreeClassifier()))
-    copy = seeded(pipeline, 7)
-    assert copy["adaboostclassifier"].random_state == 7
-    assert copy["adaboostclassifier"].estimator.random_state == 7
-    assert pipeline["adaboostclassifier"].random_state is None
-    assert seeded(StandardScaler(), 7).get_params() == StandardScaler().get_params()
 
 
 def test_identity_is_class_and_parameters_but_not_speed_noise_or_seed():

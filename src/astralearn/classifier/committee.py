@@ -19,24 +19,26 @@ all judge who did not see them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from astralearn.classifier.crossed import PARTS, Scorer
 from astralearn.classifier.decision import LeftOut, left_out, usual_mean
 from astralearn.classifier.evidence import TAIL, Evidence, evidence_of
-from astralearn.classifier.linear import Linear, fit_linear
-from astralearn.classifier.neighbours import Neighbours, take_neighbours
+from astralearn.classifier.guests import fit_guest
+from astralearn.classifier.linear import fit_linear
+from astralearn.classifier.neighbours import take_neighbours
 from astralearn.classifier.prediction import Networks, mean_output
-from astralearn.classifier.trees import Forest, grow_forest
+from astralearn.classifier.trees import grow_forest
 from astralearn.engine.network import BLOCK
 from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.view import View
 
 POOL = 100_000  # rows of a class that the committee looks at
-PARTS = 5  # into which rows are dealt: each network is trained without one of them
 MOST_NEGATIVES = 2_000  # of a network, or this many times its positives:
 NEGATIVES_PER_POSITIVE = 4
 POWER = 15.0
@@ -138,7 +140,7 @@ class Committee:
     of_sum: the evidence of the weighted sum.
     """
 
-    members: dict[str, Forest | Neighbours | Linear]
+    members: dict[str, Scorer]
     evidence: dict[str, Evidence]
     weight: dict[str, float]
     of_sum: Evidence
@@ -163,17 +165,26 @@ class Committee:
 
 
 def convene(
-    of_plan: Plan, networks: Networks, kept: np.ndarray, *, n_jobs: int, networks_only: bool
+    of_plan: Plan,
+    networks: Networks,
+    kept: np.ndarray,
+    *,
+    guests: Mapping[str, Any],
+    n_jobs: int,
+    networks_only: bool,
 ) -> tuple[Committee, LeftOut, np.ndarray]:
     """Bring the members together.
 
     kept: which of the plan's networks these are.
+    guests: unfitted classifiers that join, by name.
     Returns the committee, what a decision rests on, and the rows' left-out scores v, NaN where not
     every member left a row out.
     """
     rows = of_plan.fold.train
     by_all, by_few = _left_out_scores(rows, networks, of_plan.seen[kept], seed=of_plan.seed)
-    members, beside = ({}, {}) if networks_only else _beside(of_plan, networks.view, n_jobs=n_jobs)
+    members, beside = (
+        ({}, {}) if networks_only else _beside(of_plan, networks.view, guests, n_jobs=n_jobs)
+    )
     judged, few = {"networks": by_all, **beside}, {"networks": by_few, **beside}
     evidence = {name: _evidence(of_member, rows) for name, of_member in judged.items()}
     of_few = {**evidence, "networks": _evidence(by_few, rows)}
@@ -197,15 +208,16 @@ def convene(
 
 
 def _beside(
-    of_plan: Plan, view: View, *, n_jobs: int
-) -> tuple[dict[str, Forest | Neighbours | Linear], dict[str, np.ndarray]]:
+    of_plan: Plan, view: View, guests: Mapping[str, Any], *, n_jobs: int
+) -> tuple[dict[str, Scorer], dict[str, np.ndarray]]:
     """The members beside the networks, and the rows' left-out scores, each by name."""
     rows, seed = of_plan.fold.train, of_plan.seed
     given = view.features(rows.X), rows.positive, rows.weight
-    found: dict[str, tuple[Forest | Neighbours | Linear, np.ndarray]] = {
+    found: dict[str, tuple[Scorer, np.ndarray]] = {
         "trees": grow_forest(*given, seed=seed, n_jobs=n_jobs),
         "neighbours": take_neighbours(*given, seed=seed),
         "linear": fit_linear(*given, seed=seed),
+        **{name: fit_guest(name, model, *given, seed=seed) for name, model in guests.items()},
     }
     members = {name: member for name, (member, _) in found.items()}
     return members, {name: scores for name, (_, scores) in found.items()}

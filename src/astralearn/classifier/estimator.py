@@ -31,6 +31,7 @@ from astralearn.classifier.decision import (
     possible_worlds,
     usual_mean,
 )
+from astralearn.classifier.guests import check_guests
 from astralearn.classifier.labels import TwoClasses, named
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.prediction import Networks, prior_shift
@@ -97,6 +98,10 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         Whether trees, neighbours and a linear score join the networks, each of which is trained
         without a fifth of the rows. False: networks alone, on every row, cut at logit 0, as in
         the paper.
+    members : dict, optional
+        Classifiers of your own that join the committee, by name: {"tabpfn": TabPFNClassifier()}.
+        Each learns from at most 2,000 rows of a class, six times over, scaled and clipped, and has
+        the say that its scores of left-out rows earn.
     n_estimators : int, default=10
         Networks; their outputs are averaged.
     loss : {"root_gmn", "gmn", "bce", "f1", "mcc", "balanced_accuracy"}
@@ -208,6 +213,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         "distance": ["boolean"],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "committee": ["boolean"],
+        "members": [dict, None],
         "decision": [StrOptions(set(AIMS)), dict],
         "probability": [StrOptions({"balanced", "risk"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -241,6 +247,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         distance: bool = True,
         n_estimators: int = 10,
         committee: bool = True,
+        members: dict[str, Any] | None = None,
         decision: Any = "g_mean",
         probability: str = "balanced",
         class_weight: dict[Any, float] | str | None = None,
@@ -270,6 +277,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         self.distance = distance
         self.n_estimators = n_estimators
         self.committee = committee
+        self.members = members
         self.decision = decision
         self.probability = probability
         self.class_weight = class_weight
@@ -628,6 +636,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_combinations(self) -> None:
         """Of parameters that are each right alone."""
+        check_guests(self.members)
+        if self.members and not self.committee:
+            raise ValueError("members join a committee: use committee=True, or leave members out")
         if self.slope_rate_min > self.slope_rate_max:
             raise ValueError(
                 "slope_rate_min must not exceed slope_rate_max; found "
@@ -844,6 +855,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
             of_plan,
             fitted.networks,
             fitted.kept,
+            guests=self.members or {},
             n_jobs=threads(self.n_jobs),
             networks_only=networks_only or fitted.interrupted,
         )

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from astralearn.classifier.crossed import PARTS, cross_scored
 from astralearn.engine.reproducible import cholesky, tiled_product
 
-PARTS = 5  # into which rows are dealt: each is judged by a model of the other parts
 ROWS_PER_MODEL = 2_000  # of a class in one model
 SOFTENING = 1e-3  # of a feature's variance, added to S: a feature may be constant in both classes
 
@@ -42,25 +42,10 @@ def fit_linear(
 ) -> tuple[Linear, np.ndarray]:
     """Fit the model; return it and the rows' scores by models that did not see them.
 
-    A single positive, without which there is no model, has NaN. Of a very few majority rows none
-    is left out: without any, there is no model either. Arguments as in `trees.grow_forest`.
+    NaN and rows that are not left out as in `cross_scored`, arguments as in `trees.grow_forest`.
     """
     rng = np.random.default_rng([seed, PARTS, ROWS_PER_MODEL])
-    classes = [np.flatnonzero(positive == label) for label in (False, True)]
-    n_parts = max(1, min(PARTS, len(classes[1])))
-    part = np.full(len(u), -1)
-    for rows in classes if len(classes[0]) >= 2 * PARTS else classes[1:]:
-        part[rng.permutation(rows)] = np.arange(len(rows)) % n_parts
-    of_all = _fit(u, weight, classes, rng)
-    scores = of_all.score(u)
-    if n_parts == 1:
-        scores[positive] = np.nan
-        return of_all, scores
-    for left_out in range(n_parts):
-        others = [rows[part[rows] != left_out] for rows in classes]
-        judged = part == left_out
-        scores[judged] = _fit(u, weight, others, rng).score(u[judged])
-    return of_all, scores
+    return cross_scored(lambda classes: _fit(u, weight, classes, rng), u, positive, rng)
 
 
 class _Class(NamedTuple):

@@ -60,6 +60,9 @@ def logits(model: ASTraClassifier, X: Value) -> Value:
 
 def committee_scores(committee: Committee, networks: Networks, X: Value) -> Value:
     """`Committee.scores`, (rows,)."""
+    guests = [name for name in committee.members if name not in _MEMBERS]
+    if guests:
+        raise ValueError(f"members of your own, {guests}, have no ONNX here: fit without them")
     u = features(networks.view, X)
     scores = {name: _MEMBERS[name](member, u) for name, member in committee.members.items()}
     scores["networks"] = network_scores(networks, X)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from astralearn.classifier.guests import seeded
 from astralearn.datasets.problem import Problem
 from astralearn.datasets.rarebench import best_order
 from astralearn.study.child import ChildError, in_child
 from astralearn.study.draw_record import DrawRecord
-from astralearn.study.method import Method, seeded
+from astralearn.study.method import Method
 from astralearn.study.record import Key, Outcome
 from astralearn.study.splits import Split, seed_of
 from astralearn.study.unit import Unit, fit, how_positive, message_of

@@ -69,15 +69,6 @@ class Method:
         return f"{kind.__module__}.{kind.__qualname__}({listed}){ending}"
 
 
-def seeded(estimator: Any, seed: int) -> Any:
-    """A clone in which every `random_state`, however deep, is the seed."""
-    from sklearn.base import clone
-
-    copy = clone(estimator)
-    names = [name for name in copy.get_params(deep=True) if name.rsplit("__")[-1] == "random_state"]
-    return copy.set_params(**dict.fromkeys(names, seed)) if names else copy
-
-
 def differing(setting: str, other: str) -> str:
     """The parameters of a setting that the other does not have.
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from astralearn.classifier.guests import seeded
 from astralearn.datasets.problem import Problem, RowNumbers
-from astralearn.study.method import Method, seeded
+from astralearn.study.method import Method
 from astralearn.study.record import Key, MonitoredSeries, Outcome, Record, TestedPositive
 from astralearn.study.splits import Split, seed_of
 from astralearn.tabular import encoder_for
