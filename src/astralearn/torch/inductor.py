@@ -4,7 +4,7 @@ TorchInductor calls a library for every logarithm, computes in the backward pass
 is cheap to read, and writes a selection as masks that the rest of the loop waits for. Here exp
 and log are polynomials on the bits of floats, which it inlines and vectorises; what a backward
 pass needs is stacked and so written once; bounds and missing labels are integer operations. With
-AVX2 compiled ASTra + BCELoss takes half the time that it takes by `namespaces.portable`; with
+AVX2 compiled ASTra + BCELoss takes a third of what it takes by `namespaces.portable`; with
 AVX-512 as long, for there TorchInductor's casts of bits go through memory (benchmarks/torch.py).
 
 Numbers stand where they are used: those of a module torch.compile(dynamic=True) takes for inputs,
