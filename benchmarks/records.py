@@ -33,15 +33,18 @@ MADE_BY = {
     "deep_choice.csv.gz": ("benchmarks/deep_choice.py", 2),
     "deep_keras.csv.gz": ("benchmarks/deep_keras.py", 2),
     "defaults.csv.gz": ("benchmarks/defaults.py", 2),
+    "large.csv": ("benchmarks/large.py", 1),
     "licences.csv": ("benchmarks/licences.py", 1),
     "memory.csv": ("benchmarks/memory.py", 1),
     "rarebench.csv.gz": ("benchmarks/rarebench.py", 2),
+    "recommendation.csv.gz": ("benchmarks/recommendation.py", 1),
     "regime.csv.gz": ("benchmarks/regime.py", 1),
     "reproduce_time.csv.gz": ("benchmarks/reproduce.py", 1),
     "reproduction.csv.gz": ("benchmarks/reproduce.py", 1),
     "scale.csv": ("benchmarks/scale.py", 1),
     "speed_torch.txt": ("benchmarks/speed.py", 1),
     "suggest.csv": ("benchmarks/suggest.py", 1),
+    "tables.csv": ("benchmarks/tables.py", 1),
 }
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import os
 import resource
 import socket
@@ -37,6 +38,9 @@ FEATURES, NETWORKS, HIDDEN = 20, 2, 16
 TURNS = 5
 CASES = (("local", 1), ("processes", 2), ("processes", 3))
 EQUAL_ROWS, RATES = 102_000, (0.001, 0.02)
+# Where the positives lie: how many there are, of how many features, and how far from the others in
+# three of them.
+TABLES = {"apart": (30, 3, 2.0), "overlapping": (100, 20, 1.0)}
 
 
 def stack_of(rows: int, number: int, everywhere: tuple[float, float] | None):
@@ -229,24 +233,25 @@ def equal() -> None:
     from astralearn import ASTraClassifier
     from astralearn.dask import DaskASTraClassifier
 
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(EQUAL_ROWS, 3)), np.zeros(EQUAL_ROWS, int)
-    y[62_000:62_030] = 1
-    X[y == 1] += 2
-    cuts = {2: (30_000, EQUAL_ROWS - 30_000), 3: (2_000, 0, 60_000, 30, EQUAL_ROWS - 62_030)}
-    order = rng.permutation(EQUAL_ROWS)
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
-        for rate in RATES:
+        for (name, (positives, features, shift)), rate in itertools.product(TABLES.items(), RATES):
+            rng = np.random.default_rng(0)
+            X, y = rng.normal(size=(EQUAL_ROWS, features)), np.zeros(EQUAL_ROWS, int)
+            y[62_000 : 62_000 + positives] = 1
+            X[y == 1, :3] += shift
+            rest = EQUAL_ROWS - 62_000 - positives
+            cuts = {2: (30_000, EQUAL_ROWS - 30_000), 3: (2_000, 0, 60_000, positives, rest)}
+            order = rng.permutation(EQUAL_ROWS)
             settings = {"committee": False, "n_estimators": 2, "epochs": 500, "random_state": 0}
             settings["learning_rate"] = rate
             local = ASTraClassifier(**settings).fit(X, y)
             reordered = ASTraClassifier(**settings).fit(X[order], y[order])
-            keep_apart(f"order {rate}", 1, reordered, local, X)
+            keep_apart(f"order {name} {rate}", 1, reordered, local, X)
             for n, cut in cuts.items():
-                table = da.from_array(X, (cut, (3,))), da.from_array(y, (cut,))
+                table = da.from_array(X, (cut, (features,))), da.from_array(y, (cut,))
                 spread = DaskASTraClassifier(**settings).fit(*table).local()
-                keep_apart(f"workers {rate}", n, spread, local, X)
+                keep_apart(f"workers {name} {rate}", n, spread, local, X)
 
 
 def keep_apart(case: str, n: int, model, local, X: np.ndarray) -> None:
@@ -324,21 +329,28 @@ def three_digits(number: float) -> str:
 
 
 def apart(found: dict[tuple[str, ...], dict[str, str]]) -> list[str]:
-    """A sentence for each learning rate: how far fits lie from the local one."""
+    """A table of how far fits lie from the local one."""
 
     def most(column: str, case: str, *counts: int) -> str:
         of = [found["equal", case, str(EQUAL_ROWS), str(n)] for n in counts]
-        return f"{max(float(row[column]) for row in of):.0e}"
+        return f"{max(float(row[column]) for row in of):.1g}"
 
-    return [
-        f"- At a learning rate of {rate}, 500 epochs of two and of three workers end within"
-        f" {most('parameters', f'workers {rate}', 2, 3)}\n"
-        f"  of the local parameters and {most('predictions', f'workers {rate}', 2, 3)} of its"
-        f" probabilities; on one machine, rows in another order\n"
-        f"  end within {most('parameters', f'order {rate}', 1)} and"
-        f" {most('predictions', f'order {rate}', 1)}."
-        for rate in RATES
+    columns = ("parameters", "predictions")
+    lines = [
+        "",
+        "How far 500 epochs end from those of one machine, of the largest parameter and in"
+        f" probability, on {EQUAL_ROWS:,} rows:",
+        "",
+        "| Positives | Learning rate | Two and three workers | One machine, rows reordered |",
+        "|---|---:|---:|---:|",
     ]
+    for name, rate in itertools.product(TABLES, RATES):
+        cells = [
+            " and ".join(most(column, f"{case} {name} {rate}", *counts) for column in columns)
+            for case, counts in (("workers", (2, 3)), ("order", (1,)))
+        ]
+        lines.append(f"| {TABLES[name][0]}, {name} | {rate} | {' | '.join(cells)} |")
+    return lines
 
 
 def keep(part: str, **row) -> None:

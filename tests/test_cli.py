@@ -190,7 +190,7 @@ def test_an_output_without_all_characters_costs_no_run(cheap, table, monkeypatch
     assert b"RUSBoost failed on" in stream.buffer.getvalue()
 
 
-FEW = "a,t\n" + "1,0\n" * 20 + "2,1\n" * 3
+FEW = "a,t\n" + "1,0\n2,0\n" * 10 + "2,1\n" * 3
 
 
 @pytest.mark.parametrize(

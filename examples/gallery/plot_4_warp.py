@@ -29,7 +29,7 @@ for (above, below), tau in zip(axes.T, taus, strict=True):
     above.set(title=f"τ = {tau:g}, b = {b:.3g}", ylim=(0, 1))
     below.plot(x, astralearn.rebalanced_logit(x, b), linewidth=2, color="C1")
     below.plot(x, x, color="0.7", linewidth=1, zorder=0)
-    below.set(ylim=(-12, 4), xlabel="x, the network's output")
+    below.set(ylim=(-12, 9), xlabel="x, the network's output")
     for each in (above, below):
         each.axvline(0, color="0.85", linewidth=0.8, zorder=0)
         each.spines[["top", "right"]].set_visible(False)

@@ -72,5 +72,6 @@ for axis, (name, score) in zip(axes, scores.items(), strict=True):
         yscale="symlog",
     )
     axis.spines[["top", "right"]].set_visible(False)
+axes[0].set_ylabel("test rows")
 axes[0].legend(frameon=False)
 plt.show()

@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 
     says = "compare methods on your data, on the same folds, and recommend one"
     compare = command("compare", _compare, help=says)
-    says = "CSV, Parquet or ARFF file, or a name from `astralearn data list`"
+    says = "CSV, Parquet, Excel or ARFF file, or a name from `astralearn data list`"
     compare("data", nargs="?", default=datasets.DEFAULT_PROBLEM, help=says)
     compare("--target", metavar="COLUMN", help="the column to predict (needed for a file)")
     says = "the target's positive value (default: the rarer of two)"

@@ -154,7 +154,7 @@ def _fit(options: argparse.Namespace, console: Console) -> None:
         console.print(str(expected), soft_wrap=True)
         if options.decision is None:
             console.print("For fewer false alarms --decision mcc, for costs --decision cost=…")
-    console.print(f"Written: {options.out}, and {options.out}.md on it", soft_wrap=True)
+    console.print(f"Written: {options.out}, and its card, {options.out}.md", soft_wrap=True)
 
 
 def _score(options: argparse.Namespace, console: Console) -> None:

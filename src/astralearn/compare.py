@@ -209,7 +209,7 @@ def compare(
 
     Interrupt it or kill it at any moment: the same call continues.
 
-    data: a name of the catalogue, a CSV, Parquet or ARFF file, a data frame, or a Problem.
+    data: a name of the catalogue, a CSV, Parquet, Excel or ARFF file, a data frame, or a Problem.
     n_jobs: processes at once, -1 for one per core.
     progress: called at the start and whenever a fold ends.
     asked: further arguments of `plan_comparison`.

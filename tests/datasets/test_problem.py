@@ -291,12 +291,23 @@ def test_a_column_that_counts_the_rows_is_named():
             "t": np.arange(200) % 2,
         }
     )
-    note = "'id' has another whole number in every row: leave it out if it only counts them"
+    note = (
+        "'id' has another whole number in every row: take it out of the table if it is no feature"
+    )
     assert note in problem_from_frame(frame, "t", name="p").notes
     assert (
         len(problem_from_frame(frame, "t", name="p").notes) == 2
     )  # and that both values occur equally often
     assert note not in problem_from_frame(frame[:50], "t", name="p").notes
+
+
+def test_codes_of_rows_and_copies_of_the_label_are_named():
+    label = np.repeat(["yes", "no"], [5, 195])
+    frame = pd.DataFrame({"card": [f"c{row}" for row in range(200)], "copy": label, "t": label})
+    assert problem_from_frame(frame, "t", name="p").notes == (
+        "'card' has another text in every row: take it out of the table if it is no feature",
+        "'copy' copies the label: take it out of the table if it is no feature",
+    )
 
 
 def test_two_spellings_of_one_label_are_shown():

@@ -14,7 +14,7 @@ from astralearn.classifier.labels import positive_index
 from astralearn.datasets.errors import MissingColumnError, NotTwoClassesError, UnreadableError
 from astralearn.tabular.columns import LARGEST, with_text_names
 from astralearn.tabular.readings import reading_of, said_of_reading, typed
-from astralearn.tabular.suspects import ROWS_TO_TELL, check_spelling
+from astralearn.tabular.suspects import check_spelling, suspects
 
 RowNumbers = NDArray[np.intp]
 EXACT = 2.0**53  # up to here a float holds every integer
@@ -150,8 +150,8 @@ def problem_from_frame(
             "are taken for missing"
         )
     notes += [
-        f"{column!r} has another whole number in every row: leave it out if it only counts them"
-        for column in _counts_rows(numbers)
+        f"{suspect.column!r} {suspect.why}: take it out of the table if it is no feature"
+        for suspect in suspects(features, (labels == minority).to_numpy(dtype=bool))
     ]
     if all(pd.api.types.is_numeric_dtype(kind) for kind in features.dtypes):
         X = features.to_numpy(dtype=float, na_value=np.nan)
@@ -266,17 +266,6 @@ def _has_long_integers_as_floats(column: pd.Series) -> bool:
     if not pd.api.types.is_float_dtype(column):
         return False
     return bool((np.isfinite(column) & (column.abs() >= EXACT)).any())
-
-
-def _counts_rows(numbers: pd.DataFrame) -> list[str]:
-    """Columns of whole numbers that are all different.
-
-    They are ids, which in a file with the positives at its end tell them from the rest.
-    """
-    if len(numbers) < ROWS_TO_TELL:
-        return []
-    whole = [name for name in numbers if pd.api.types.is_integer_dtype(numbers[name].dtype)]
-    return [name for name in whole if numbers[name].is_unique]
 
 
 def minority_of(counts: pd.Series, target: str, positive: object, notes: list[str]) -> str:

@@ -184,7 +184,8 @@ class Judged:
     @property
     def may_be_recommended(self) -> bool:
         """Whether it found something, and may be the best for all that is known."""
-        return self.tested.hits > 0 and self.sureness >= MAY_WIN
+        # In whole percent, as it is shown.
+        return self.tested.hits > 0 and round(self.sureness, 2) >= MAY_WIN
 
     @property
     def found(self) -> Interval:
