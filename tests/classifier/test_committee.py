@@ -38,7 +38,9 @@ def networks_of(fold, n=5):
 
 def convened(of_plan, networks, n_jobs=1, kept=None, networks_only=False):
     kept = np.arange(len(of_plan.seen)) if kept is None else np.asarray(kept)
-    return convene(of_plan, networks.take(kept), kept, n_jobs=n_jobs, networks_only=networks_only)
+    return convene(
+        of_plan, networks.take(kept), kept, guests={}, n_jobs=n_jobs, networks_only=networks_only
+    )
 
 
 @pytest.fixture(scope="module")
