@@ -314,7 +314,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None
     ) -> Self:
-        """Trains on (X, y).
+        """Train on (X, y).
 
         Ctrl-C ends training early and leaves the classifier fitted with what it had learned, with a
         warning; before the first epoch, and where anything else goes wrong, it is left as it was.

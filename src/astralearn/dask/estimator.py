@@ -42,7 +42,7 @@ class DaskASTraClassifier(ASTraClassifier):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, validation: Sequence[Any] | None = None
     ) -> Self:
-        """Trains on (X, y).
+        """Train on (X, y).
 
         X: a Dask array or frame, (rows, features).
         y: a Dask array or series with two classes, in the partitions of X.

@@ -1,4 +1,4 @@
-"""Runs the compiled loop: groups of networks in threads, epochs in segments.
+"""Run the compiled loop: groups of networks in threads, epochs in segments.
 
 Between segments there is room for progress, a time limit and an interruption. Networks are split
 into groups by the data alone, never by the number of workers, so that the same call gives the same
@@ -149,7 +149,7 @@ def train(
     group: int | None = None,
     chunks: Chunks | None = None,
 ) -> Trained:
-    """Trains the stack for `settings.epochs` epochs.
+    """Train the stack for `settings.epochs` epochs.
 
     Those of `stack.states` come before them. Ctrl-C ends training after the segments under way and
     keeps what was learned.

@@ -111,7 +111,7 @@ def _lines(console: Console) -> Callable[[RunProgress], None]:
 
 
 def _first_results(console: Console, folds: int | None) -> Callable[[RunProgress], None]:
-    """Tells what each method found when its first repetition is whole."""
+    """Tell what each method found when its first repetition is whole."""
     from rich.text import Text
 
     seen: dict[str, list[Record]] = {}

@@ -305,7 +305,7 @@ def _reporter(
     pending: dict[int, RunnableUnit],
     workers: int,
 ) -> Callable[[Sequence[Outcome]], None]:
-    """Tells `progress` what is done, the oldest unit not done, and the time left.
+    """Tell `progress` what is done, the oldest unit not done, and the time left.
 
     It is what methods are said to take, times how much longer than said the first units took.
     """
