@@ -97,7 +97,16 @@ def main() -> None:
         with tarfile.open(fetch(FILE, ADDRESS, SHA256)) as tar:
             tar.extractall(cache_folder(), filter="data")
     method = Method("TabPFN-v1", TabPFN(str(unpacked)))
-    bench(options.problems, methods=[method], draws=1, quick=True, n_jobs=1, out=options.folder)
+    # Its seconds are not what is asked.
+    bench(
+        options.problems,
+        methods=[method],
+        draws=1,
+        quick=True,
+        limit=7_200,
+        n_jobs=1,
+        out=options.folder,
+    )
 
 
 if __name__ == "__main__":
