@@ -205,14 +205,19 @@ def beside_tabpfn(records: Sequence[DrawRecord]) -> str:
         for method in (TABPFN, OURS)
     }
     both = sorted(found[TABPFN].keys() & found[OURS].keys())
-    lines = ["| | k | AP | AUC |", "| --- | ---: | ---: | ---: |"]
-    for method, by_key in found.items():
-        for k in sorted({k for _, k, _ in both}):
-            of_k = [by_key[key] for key in both if key[1] == k]
-            ap, auc = (np.mean([getattr(r, score) for r in of_k]) for score in SCORES[:2])
-            lines.append(f"| {method} | {k} | {ap:.3f} | {auc:.3f} |")
+    lines = [
+        "| half | k | problems | method | AP | AUC |",
+        "| --- | ---: | ---: | --- | ---: | ---: |",
+    ]
+    for half, names in HALVES.items():
+        of_half = [key for key in both if key[0] in names]
+        for k in sorted({k for _, k, _ in of_half}):
+            cases = [key for key in of_half if key[1] == k]
+            for method, by_key in found.items():
+                ap, auc = (np.mean([getattr(by_key[key], s) for key in cases]) for s in SCORES[:2])
+                lines.append(f"| {half} | {k} | {len(cases)} | {method} | {ap:.3f} | {auc:.3f} |")
     names = ", ".join(sorted({problem for problem, _, _ in both}))
-    return "\n".join([f"One draw of {names}:", "", *lines])
+    return "\n".join(["One draw of each problem.", "", *lines, "", f"The problems are {names}."])
 
 
 def page() -> str:
@@ -222,7 +227,7 @@ def page() -> str:
     said = []
     for half, names in HALVES.items():
         of_half = [record for record in records if record.problem in names]
-        if not of_half:
+        if {record.method for record in of_half} <= {OURS}:
             continue
         said += [f"## The {half} half", "", what_n_is(of_half), "", table(of_half), ""]
         said += [SIGNIFICANT, "", *against_rivals(of_half), ""]

@@ -1,8 +1,8 @@
-"""TabPFN-v1 on RareBench, from the source archive of pfns 0.3.0 (Apache-2.0), for reports only.
+"""TabPFN-v1 beside the default on RareBench, from the source archive of pfns 0.3.0.
 
     python benchmarks/tabpfn.py FOLDER PROBLEM ...   # k = 5 and 20, one draw, into FOLDER
 
-The archive's transformer takes about 1,000 rows of context. So it is given all positives and as
+The archive (Apache-2.0) is used for reports only. Its transformer takes about 1,000 rows of context. So it is given all positives and as
 many negatives, drawn at random, as fit; columns beyond its hundred are left out at random. It has
 three ensemble members, as the archive has by default. The archive unpickles its weights, so it is
 run where its checksum is right and nowhere else.
@@ -100,7 +100,7 @@ def main() -> None:
     # Its seconds are not what is asked.
     bench(
         options.problems,
-        methods=[method],
+        methods=[method, "ASTraClassifier"],
         draws=1,
         quick=True,
         limit=7_200,
