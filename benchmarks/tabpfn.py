@@ -2,10 +2,10 @@
 
     python benchmarks/tabpfn.py FOLDER PROBLEM ...   # k = 5 and 20, one draw, into FOLDER
 
-The archive (Apache-2.0) is used for reports only. Its transformer takes about 1,000 rows of context. So it is given all positives and as
-many negatives, drawn at random, as fit; columns beyond its hundred are left out at random. It has
-three ensemble members, as the archive has by default. The archive unpickles its weights, so it is
-run where its checksum is right and nowhere else.
+The archive (Apache-2.0) is used for reports only. Its transformer takes about 1,000 rows of
+context. So it is given all positives and as many negatives, drawn at random, as fit; columns beyond
+its hundred are left out at random. It has three ensemble members, as the archive has by default.
+The archive unpickles its weights, so it is run where its checksum is right and nowhere else.
 """
 
 from __future__ import annotations

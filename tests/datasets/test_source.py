@@ -218,7 +218,7 @@ def test_a_server_that_sends_too_much_is_given_up_at_once(server, tmp_path, monk
 )
 def test_a_server_that_drips_is_given_up(server, tmp_path, monkeypatch, part, message):
     server.drip = part
-    monkeypatch.setattr(source, "TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(source, "TIMEOUT_SECONDS", 2.0)
     monkeypatch.setattr(source, "ATTEMPTS", 1)
     started = time.monotonic()
     with pytest.raises(UnavailableError, match=message):
