@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import indent
 from time import monotonic
 from typing import Any
 
@@ -88,7 +89,7 @@ class Comparison:
 
     def texts(self) -> list[str]:
         """The verdict, how to go on, and the least intervention, for a terminal."""
-        lines = [f"{what}\n  {line}" for what, line in self.lines()]
+        lines = [f"{what}\n{indent(code, '  ')}" for what, code in self.lines()]
         return [" ".join(self.answer.sentences()), *lines, *self.ladder()]
 
     def ladder(self) -> list[str]:
@@ -96,7 +97,7 @@ class Comparison:
         return [f"The paper's ladder: {self.advice}"] if self.advice else []
 
     def lines(self) -> list[tuple[str, str]]:
-        """The line of Python and the command that train the recommended method."""
+        """The lines of Python and the command that train the recommended method."""
         return self.planned.asked.training_lines(self.answer)
 
     def write(self) -> str:
@@ -108,13 +109,13 @@ class Comparison:
             self.study,
             title=f"Comparison on {self.problem.name}",
             tables={"comparison": self.table},
-            sentences=[*self.answer.sentences(), *(line for _, line in self.lines()),
-                       *self.ladder()],
+            sentences=[*self.answer.sentences(), *self.ladder()],
+            lines=self.lines(),
             records=self.records,
             problem=self.problem.name,
             page=comparison_page(self).html(),
             about=[*about, *self.notes, self.planned.asked.command],
-        )  # fmt: skip
+        )
 
     def forget(self) -> None:
         """Delete the study's file."""
