@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import indent
 from time import monotonic
 from typing import Any
 
@@ -89,7 +88,7 @@ class Comparison:
 
     def texts(self) -> list[str]:
         """The verdict, how to go on, and the least intervention, for a terminal."""
-        lines = [f"{what}\n{indent(code, '  ')}" for what, code in self.lines()]
+        lines = ["\n  ".join([what, *code.splitlines()]) for what, code in self.lines()]
         return [" ".join(self.answer.sentences()), *lines, *self.ladder()]
 
     def ladder(self) -> list[str]:
