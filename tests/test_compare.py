@@ -250,6 +250,14 @@ def test_one_positive_is_too_few_however_it_is_asked():
         quick(frame, target="t", leave_one_positive_out=True)
 
 
+def test_a_note_is_made_once():
+    frame = cards()
+    frame["price"] = np.where(np.arange(len(frame)) % 10 == 0, "unknown", "1.5")
+    planned = plan_comparison(frame, target="fraud", methods=RUNGS)
+    (note,) = [note for note in planned.notes if note.startswith("price is read as words")]
+    assert "leave cells with 'unknown' empty" in note
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [(".hidden.csv", "hidden"), ("a\nb\x1b[31m.csv", "a b\N{REPLACEMENT CHARACTER}[31m")],

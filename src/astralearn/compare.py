@@ -281,14 +281,13 @@ def plan_comparison(
         raise ValueError("none of the methods can be run: " + "; ".join(absent))
     # With one positive alone, two folds are what is said to be too many.
     parts = max(problem.positives, 2) if leave_one_positive_out else folds
-    # One fold a unit: a killed run loses the folds in work, one for each process.
     once = Plan(
         [problem],
         sorted(chosen, key=lambda method: method.seconds),
         folds=DEFAULT_FOLDS if parts is None else parts,
         repetitions=1,
         seed=seed,
-        stack=1,
+        stack=1,  # a killed run loses one fold for each process
         by_repetition=True,
     )
     quick = int(MOST_SECONDS / sum(map(said_seconds, once.units())))
@@ -300,7 +299,8 @@ def plan_comparison(
     notes = (*problem.notes, *described_columns(problem.X), *said_of_absent(absent))
     if repetitions is None and time is None and most < DEFAULT_REPETITIONS:
         notes += (f"for the table's size, folds are drawn {most} times, not 5 (`repetitions`)",)
-    return PlannedComparison(plan, path, options, notes, begun)
+    # What reading and encoding say alike is said once.
+    return PlannedComparison(plan, path, options, tuple(dict.fromkeys(notes)), begun)
 
 
 def problem_of(
