@@ -303,10 +303,8 @@ def write_page(rows: list[dict[str, str]]) -> None:
     kinds: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
         kinds.setdefault((row["area"], row["what"].split(":")[0]), []).append(row)
-    minutes = sum(float(row["minutes"]) for row in rows)
     lines = [
-        f"{minutes:.0f} minutes on one core (`benchmarks/results/attack.csv` has each kind of "
-        "damage in a row of its own):",
+        "`benchmarks/results/attack.csv` has each kind of damage in a row of its own.",
         "",
         "|area | what | tried | held |",
         "|---|---|---|---|",

@@ -35,6 +35,7 @@ extensions = [
     "commands",
     "docstrings",
     "links",
+    "names",
     "prints",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -1,6 +1,7 @@
-"""Photographs a report.html into docs/img/report.png.
+"""Photographs a report.html into docs/img.
 
-    python examples/quickstart.py && python docs/report_picture.py report.html
+    python examples/quickstart.py && python docs/report_picture.py report.html report.png
+    astralearn compare --out D && python docs/report_picture.py D/report.html comparison.png
 
 It needs Chromium.
 """
@@ -20,4 +21,4 @@ HEIGHT = 1_030.0
 if __name__ == "__main__":
     with Browser() as browser:
         browser.open(Path(sys.argv[1]).resolve(), width=1_000)
-        browser.picture(ROOT / "docs" / "img" / "report.png", tallest=HEIGHT)
+        browser.picture(ROOT / "docs" / "img" / sys.argv[2], tallest=HEIGHT)

@@ -83,7 +83,8 @@ def test_the_default_is_trained_by_python_and_by_a_command(table):
     asked = planned(table, decision={"recall": 0.9}).asked
     (_, python), (_, command) = asked.training_lines(winner("ASTraClassifier"))
     assert "ASTraClassifier(decision={'recall': 0.9})" in python
-    compile(python, "line", "exec")
+    compile(python, "lines", "exec")
+    assert [line.split()[0] for line in python.splitlines()] == ["from", "from", "model"]
     read = vars(_parser().parse_args(shlex.split(command)[1:]))
     assert (read["target"], read["decision"], read["out"]) == (
         "t",

@@ -79,7 +79,7 @@ def test_a_file_is_compared_and_a_method_recommended(finished):
         record.method for record in finished.records[::10]
     ]
     assert finished.answer.best.method == finished.records[0].method
-    assert finished.table.title == "cards: 8 positives (yes) among 201 rows, IR 24.1"
+    assert finished.table.title == "cards: 8 positives (yes) among 201 rows"
     assert finished.advice.method in ("BCE", "GMN")
     assert re.match("(BCE|GMN) is the least intervention", str(finished.advice))
     assert any("RUSBoost failed on" in note for note in finished.table.notes)
@@ -248,6 +248,14 @@ def test_one_positive_is_too_few_however_it_is_asked():
     frame = pd.DataFrame({"a": range(21), "t": [1] + [0] * 20})
     with pytest.raises(TooFewPositivesError, match="at least two are needed, one to learn from"):
         quick(frame, target="t", leave_one_positive_out=True)
+
+
+def test_a_note_is_made_once():
+    frame = cards()
+    frame["price"] = np.where(np.arange(len(frame)) % 10 == 0, "unknown", "1.5")
+    planned = plan_comparison(frame, target="fraud", methods=RUNGS)
+    (note,) = [note for note in planned.notes if note.startswith("price is read as words")]
+    assert "leave cells with 'unknown' empty" in note
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,33 @@ def test_every_extra_is_in_the_table_of_what_to_install():
     assert {extra for each in shown for extra in each.split(",")} == extras
 
 
+def test_a_name_in_a_pages_code_is_linked_where_it_is_clear(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    named = importlib.import_module("names").named
+    objects = {
+        "astralearn.ASTraClassifier",
+        "astralearn.core.slope_rate",
+        "astralearn.keras.decide",
+        "astralearn.keras.GMNLoss",
+        "astralearn.torch.GMNLoss",
+        "astralearn.compare.compare",
+        "astralearn.study.Record.fit_many",
+    }
+    for text, page, full in [
+        ("ASTraClassifier(decision=…)", "costs", "astralearn.ASTraClassifier"),
+        ("astralearn.slope_rate", "paper", "astralearn.core.slope_rate"),
+        ("GMNLoss()", "pytorch", "astralearn.torch.GMNLoss"),
+        ("GMNLoss()", "paper", None),  # of which room?
+        ("decide", "keras", "astralearn.keras.decide"),
+        ("slope_rate", "keras", None),  # an argument there
+        ("compare", "decisions", None),  # the command
+        ("fit_many", "speed", None),  # many classes have one
+        ("astralearn fit", "files", None),
+    ]:
+        assert named(text, page, objects) == full, text
+
+
 def test_every_example_of_the_gallery_ends_in_a_picture():
     examples = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
     assert len(examples) >= 8

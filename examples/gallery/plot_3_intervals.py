@@ -16,7 +16,6 @@ from astralearn import ASTraClassifier
 X, digit = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
 eights, others = (rng.permutation(np.flatnonzero((digit == 8) == what)) for what in (True, False))
-new = np.r_[eights[80:], others[900:]]
 ks = (2, 5, 20, 80)
 expected, found = [], []
 for k in ks:

@@ -85,7 +85,7 @@ class Asked:
         return f"{self.plan.folds}, {self.plan.repetitions} times over{within}"
 
     def training_lines(self, found: Answer) -> list[tuple[str, str]]:
-        """The line of Python and the command that train the recommended method.
+        """The lines of Python and the command that train the recommended method.
 
         Each with what it is, in words.
         """
@@ -99,9 +99,9 @@ class Asked:
         name, decision = found.best.method, self.options["decision"]
         if name == DEFAULT_METHOD:
             maker = f"ASTraClassifier(decision={decision!r})"
-            source = "from astralearn import ASTraClassifier; "
+            source = "from astralearn import ASTraClassifier\n"
         elif name in METHOD_NAMES:
-            maker, source = f"make({name!r})", "from astralearn.methods import make; "
+            maker, source = f"make({name!r})", "from astralearn.methods import make\n"
         else:
             own = [method.estimator for method in self.plan.methods if method.name == name]
             maker, source = repr(own[0]) if own else name, ""
@@ -110,7 +110,7 @@ class Asked:
             share = found.best.false_alarms.mean / PER
             what = f"In Python; then flag the {share:.2%} of the rows that score highest:"
         return what, (
-            f"from astralearn.tabular import TabularASTraClassifier; {source}"
+            f"{source}from astralearn.tabular import TabularASTraClassifier\n"
             f"model = TabularASTraClassifier({maker}).fit(X, y)"
         )
 

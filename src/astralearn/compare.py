@@ -88,7 +88,7 @@ class Comparison:
 
     def texts(self) -> list[str]:
         """The verdict, how to go on, and the least intervention, for a terminal."""
-        lines = [f"{what}\n  {line}" for what, line in self.lines()]
+        lines = ["\n  ".join([what, *code.splitlines()]) for what, code in self.lines()]
         return [" ".join(self.answer.sentences()), *lines, *self.ladder()]
 
     def ladder(self) -> list[str]:
@@ -96,7 +96,7 @@ class Comparison:
         return [f"The paper's ladder: {self.advice}"] if self.advice else []
 
     def lines(self) -> list[tuple[str, str]]:
-        """The line of Python and the command that train the recommended method."""
+        """The lines of Python and the command that train the recommended method."""
         return self.planned.asked.training_lines(self.answer)
 
     def write(self) -> str:
@@ -108,13 +108,13 @@ class Comparison:
             self.study,
             title=f"Comparison on {self.problem.name}",
             tables={"comparison": self.table},
-            sentences=[*self.answer.sentences(), *(line for _, line in self.lines()),
-                       *self.ladder()],
+            sentences=[*self.answer.sentences(), *self.ladder()],
+            lines=self.lines(),
             records=self.records,
             problem=self.problem.name,
             page=comparison_page(self).html(),
             about=[*about, *self.notes, self.planned.asked.command],
-        )  # fmt: skip
+        )
 
     def forget(self) -> None:
         """Delete the study's file."""
@@ -281,14 +281,13 @@ def plan_comparison(
         raise ValueError("none of the methods can be run: " + "; ".join(absent))
     # With one positive alone, two folds are what is said to be too many.
     parts = max(problem.positives, 2) if leave_one_positive_out else folds
-    # One fold a unit: a killed run loses the folds in work, one for each process.
     once = Plan(
         [problem],
         sorted(chosen, key=lambda method: method.seconds),
         folds=DEFAULT_FOLDS if parts is None else parts,
         repetitions=1,
         seed=seed,
-        stack=1,
+        stack=1,  # a killed run loses one fold for each process
         by_repetition=True,
     )
     quick = int(MOST_SECONDS / sum(map(said_seconds, once.units())))
@@ -300,7 +299,8 @@ def plan_comparison(
     notes = (*problem.notes, *described_columns(problem.X), *said_of_absent(absent))
     if repetitions is None and time is None and most < DEFAULT_REPETITIONS:
         notes += (f"for the table's size, folds are drawn {most} times, not 5 (`repetitions`)",)
-    return PlannedComparison(plan, path, options, notes, begun)
+    # What reading and encoding say alike is said once.
+    return PlannedComparison(plan, path, options, tuple(dict.fromkeys(notes)), begun)
 
 
 def problem_of(

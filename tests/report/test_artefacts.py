@@ -32,6 +32,13 @@ def test_report(tmp_path):
     assert "numpy 2.4" in text
 
 
+def test_lines_of_code_stand_as_code(tmp_path):
+    lines = [("In Python:", "import a\na.fit(X)"), ("In a shell:", "fit 'a\n\n<b>'")]
+    text = write_report(tmp_path, "Report", [], ["Use GMN."], {}, lines=lines).read_text()
+    assert "- Use GMN.\n\nIn Python:\n\n    import a\n    a.fit(X)\n\nIn a shell:\n" in text
+    assert "\n    fit 'a\n\n    <b>'\n" in text
+
+
 def test_a_report_takes_no_html_or_line_break_from_a_name(tmp_path):
     text = write_report(
         tmp_path, "Comparison on a\n<b>", [TABLE], ["Use\nGMN <i>."], {}

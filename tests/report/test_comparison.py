@@ -39,7 +39,7 @@ def test_a_row_per_method_best_first_and_bold_what_may_be_recommended():
             *folds("RUSBoost", 22, error="ValueError: no", precision=None),
         ]
     )
-    assert table.title == "fraud: 5 positives (fraud) among 1,005 rows, IR 200.0"
+    assert table.title == "fraud: 5 positives (fraud) among 1,005 rows"
     assert table.columns[:4] == ("method", "G-Mean", "90%", "best")
     gmn, rus, bce = table.cells()
     assert [cell.text for cell in gmn[4:]] == [
@@ -62,4 +62,4 @@ def test_it_fits_a_terminal_of_80_columns():
     lines = console.export_text().splitlines()
     (line,) = [line for line in lines if line.startswith("EasyEnsemble")]
     assert " ".join(line.split()).endswith("20/25 10 0.400 500 ms 0.796 (0.406)")
-    assert any("Left out for want of width: MCC." in line for line in lines)
+    assert any("Left out for want of width: MCC (sd)." in line for line in lines)

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from astralearn.report.charts import LEFT, RIGHT, WIDTH
 from astralearn.report.page import Explained, Explorer, Placed, ReportPage, mean_series
 from astralearn.study import Record
 from astralearn.study.answer import answer
@@ -139,6 +140,12 @@ def file(tmp_path_factory):
 
 def text_of(browser, name):
     return browser.evaluate(f"document.getElementById('{name}').textContent")
+
+
+def test_the_slider_lies_below_the_charts_axis():
+    (right, left) = re.findall(r"\.slide { margin: 0 ([\d.]+)% 0 ([\d.]+)%", page_of().html())[0]
+    assert float(left) == pytest.approx(100 * LEFT / WIDTH, abs=0.1)
+    assert float(right) == pytest.approx(100 * (1 - RIGHT / WIDTH), abs=0.1)
 
 
 @pytest.mark.slow

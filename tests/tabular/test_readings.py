@@ -88,6 +88,14 @@ def test_a_few_other_texts_among_numbers_or_dates_are_gaps():
         (["$1,234.50", "€3.00"], "write values like '$1,234.50' as 1234.5"),
         (["1,234", "3,500"], "write values like '1,234' as 1234.5"),
         (["01/02/2024", "03/04/2024"], "day and month of '01/02/2024' cannot be told apart"),
+        (
+            ["1.5"] * 90 + ["unknown", "?"] * 5,
+            "leave cells with 'unknown', '?' empty to make it numbers, as 90%",
+        ),
+        (
+            ["31.12.2024"] * 95 + ["open"] * 5,
+            "leave cells with 'open' empty to make it dates, as 95%",
+        ),
     ],
 )
 def test_words_that_look_like_more_are_named(texts, why):
@@ -115,7 +123,9 @@ def test_amounts_are_numbers_in_later_tables_too():
     np.testing.assert_array_equal(read(pd.Series([2.5]), reading).values, [2.5])
 
 
-@pytest.mark.parametrize("texts", [["C0123", "C0456"], ["123", "456"], ["a b", "c"], [None]])
+@pytest.mark.parametrize(
+    "texts", [["C0123", "C0456"], ["123", "456"], ["a b", "c"], [None], ["1", "2", "A"]]
+)
 def test_nothing_is_said_of_words(texts):
     column = pd.Series(texts, name="x", dtype=object)
     assert said_of_reading(column, reading_of(column)) == []

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from astralearn.report.escape import markdown, spreadsheet
@@ -26,6 +27,7 @@ def write_everything(
     *,
     page: str | None = None,
     about: Sequence[str] = (),
+    lines: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Write into the folder of the study's file, and return in words what was written.
 
@@ -39,6 +41,7 @@ def write_everything(
     problem: whose e-ratio Figure 4 shows.
     page: report.html; None for the paper's Figures 1–3 instead, which are the same for all data.
     about: the data, the seed, the command, for the report.
+    lines: (what they are for, lines of code), with which to go on.
     """
     out = study.parent
     said = (
@@ -49,7 +52,7 @@ def write_everything(
         write_tables(out, tables)
         write_records(out, records)
         versions = versions_of(read_sessions(study))
-        write_report(out, title, list(tables.values()), sentences, versions, about)
+        write_report(out, title, list(tables.values()), sentences, versions, about, lines)
         if page is not None:
             write_whole(out / "report.html", page)
         try:
@@ -91,6 +94,7 @@ def write_report(
     sentences: Sequence[str],
     versions: Mapping[str, str],
     about: Sequence[str] = (),
+    lines: Sequence[tuple[str, str]] = (),
 ) -> Path:
     """One Markdown page with the tables, the advice, the data and the versions.
 
@@ -105,6 +109,7 @@ def write_report(
     if sentences:
         listed = "\n".join(f"- {markdown(sentence)}" for sentence in sentences)
         parts.append(f"## Recommendation\n\n{listed}\n")
+    parts += [f"{markdown(what)}\n\n{indent(code, ' ' * 4)}\n" for what, code in lines]
     if about:
         listed = "\n".join(f"- {markdown(sentence)}" for sentence in about)
         parts.append(f"## Data and command\n\n{listed}\n")

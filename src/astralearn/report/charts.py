@@ -11,7 +11,7 @@ import numpy as np
 
 # In units of the drawing: its size, and the area inside the axes.
 WIDTH, HEIGHT = 460.0, 270.0
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 448.0, 12.0, 226.0
+LEFT, RIGHT, TOP, BOTTOM = 54.0, 448.0, 12.0, 226.0
 MOST_POINTS = 250
 MOST_TICKS = 6
 

@@ -9,7 +9,7 @@ from astralearn.report.tables import BOLD, Cell, Table
 from astralearn.study import Record, Summary, by_method, summarise, what_n_is
 from astralearn.study.answer import MAY_WIN, Answer, Judged
 
-COLUMNS = ("90%", "best", "found", "alarms", "AP", "fit", "G-Mean", "MCC")
+COLUMNS = ("90%", "best", "found", "alarms", "AP", "fit", "G-Mean (sd)", "MCC (sd)")
 
 
 def comparison_table(problem: Problem, records: Sequence[Record], answer: Answer) -> Table:
@@ -20,20 +20,20 @@ def comparison_table(problem: Problem, records: Sequence[Record], answer: Answer
     >>> from astralearn.compare import compare
     >>> found = compare("digits", methods=["logistic"], folds=2, repetitions=1, n_jobs=1)
     >>> comparison_table(found.problem, found.records, found.answer).title
-    'digits: 5 positives (8) among 1,628 rows, IR 324.6'
+    'digits: 5 positives (8) among 1,628 rows'
     """
     methods = by_method(records, problem.name)
     summaries = {name: summarise(of_method) for name, of_method in methods.items()}
     rows = [_row(one, summaries[one.method]) for one in answer.judged]
     title = (
         f"{problem.name}: {problem.positives} positives ({problem.labels[1]}) among "
-        f"{problem.rows:,} rows, IR {problem.imbalance_ratio:.1f}"
+        f"{problem.rows:,} rows"
     )
     explained = (
         f"{BOLD} may be recommended: it found a positive, and is best in {MAY_WIN:.0%} of the "
         f"resamples or more. {answer.aim}: expected on new rows, with its 90% interval. best: the "
         "share of resamples that it wins. found: of the positives tested. alarms: false ones per "
-        "1,000 negatives. fit: time to train a fold. G-Mean, MCC: mean (standard deviation) over "
+        "1,000 negatives. fit: time to train a fold. (sd): mean and standard deviation over "
         "folds."
     )
     notes = [explained, what_n_is(methods), *failures(list(summaries.values()))]

@@ -182,7 +182,7 @@ class ReportPage:
 
     title: of the page.
     verdict: sentences.
-    lines: (what it is for, the line of code), with which to go on.
+    lines: (what they are for, lines of code), with which to go on.
     answer: the methods for the decision.
     explorer: of the recommended method.
     positives: the known ones, as the recommended method ranks them.

@@ -23,6 +23,7 @@ from astralearn.tabular.columns import (
 
 # This share of a column's values makes its kind; the few others stand for gaps.
 SHARE = 0.99
+MOST = 0.8  # of them are of a kind: the others, named, may be gaps by another name
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|\d*\.\d+|\d+\.)([eE][+-]?\d+)?")
 INTEGER = re.compile(r"[+-]?\d+")
 BEYOND_64_BITS = 2.0**63  # from here on readers give integers up for text
@@ -149,6 +150,19 @@ def _near_miss(column: pd.Series) -> str:
     is_nearly = all(map(NEARLY_A_NUMBER.fullmatch, first))
     if is_nearly and not all(map(INTEGER.fullmatch, first)):
         return f"write values like {first.iloc[0]!r} as 1234.5 to make them numbers"
+    return _odd_ones_out(column.dropna().astype(str))
+
+
+def _odd_ones_out(texts: pd.Series) -> str:
+    """Which texts keep a column of numbers or dates from being read as such, or ""."""
+    for what, pattern in [("numbers", PLAIN_NUMBER), *(("dates", of) for of in ORDERS.values())]:
+        if np.mean([bool(pattern.fullmatch(text)) for text in texts.head(GLANCE)]) < MOST:
+            continue
+        is_odd = ~texts.map(lambda text, of=pattern: bool(of.fullmatch(text)))
+        share = 1 - is_odd.mean()
+        if MOST <= share < SHARE:
+            odd = listed(map(repr, texts[is_odd].unique()))
+            return f"leave cells with {odd} empty to make it {what}, as {share:.0%} of it are"
     return ""
 
 
