@@ -81,8 +81,8 @@ def keep(folders: Sequence[Path]) -> None:
         for record in read_kind(folder / BENCH_FILE, DrawRecord)
         if record.method != BEST
     ]
-    anew = {(record.problem, record.method, record.k) for record in found}
-    found += [r for r in kept_records() if (r.problem, r.method, r.k) not in anew]
+    anew = {record.key for record in found}
+    found += [record for record in kept_records() if record.key not in anew]
     rows = sorted(found, key=lambda r: (r.problem, r.k, r.method, r.draw))
     write_rows(RECORDS, COLUMNS, [{name: getattr(row, name) for name in COLUMNS} for row in rows])
 
