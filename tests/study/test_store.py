@@ -388,6 +388,16 @@ def test_whatever_byte_is_wrong_a_study_is_read_or_refused(tmp_path):
     assert 10 < refused < 150
 
 
+@pytest.mark.parametrize("word", [b"CREATE", b"NULL", b"ROWID"])
+def test_a_schema_that_is_no_text_is_said(tmp_path, word):
+    content = stored(tmp_path / "s.sqlite").read_bytes()
+    path = tmp_path / "t.sqlite"
+    path.write_bytes(content.replace(word, b"\xa3" + word[1:]))
+    for open_study in (Store, read_records):
+        with pytest.raises(StudyError, match="is not a study file, or damaged"):
+            open_study(path)
+
+
 def test_a_lock_that_is_none_is_named(tmp_path):
     path = stored(tmp_path / "s.sqlite")
     lock = tmp_path / "s.sqlite.lock"

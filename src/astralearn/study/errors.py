@@ -70,6 +70,9 @@ def writing(path: Path) -> Iterator[None]:
     except sqlite3.IntegrityError:
         # Whoever wrote this asked for nonsense; the file is sound.
         raise
+    except UnicodeDecodeError as error:
+        # SQLite's message quotes the damaged text, which Python cannot decode.
+        raise damaged(path, error) from error
     except (OSError, sqlite3.Error) as error:
         # The lowest byte of SQLite's code is what happened, the others are details of it.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
