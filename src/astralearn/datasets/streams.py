@@ -23,6 +23,7 @@ from astralearn.datasets.tables import (
     read_table,
     reading,
     rows_too_long,
+    with_index,
 )
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
 from astralearn.tabular.columns import with_text_names
@@ -154,7 +155,7 @@ class _ParquetStream:
     ) -> Iterator[pd.DataFrame]:
         with reading(self.path):
             for batch in self._batches(columns=list(columns)):
-                yield batch.to_pandas()
+                yield with_index(batch.to_pandas(), columns)
 
     def originals(self) -> Iterator[Any]:
         import pyarrow
@@ -166,6 +167,13 @@ class _ParquetStream:
         # One thread: whoever asks has others for the work on the rows.
         with reading(self.path):
             yield from self.file.iter_batches(batch_size=self.rows, use_threads=False, **options)
+
+
+def _whole_frame(table: Any) -> pd.DataFrame:
+    """An Arrow table with all its columns, an index of pandas among them."""
+    frame = table.to_pandas()
+    stored = [name or f"__index_level_{i}__" for i, name in enumerate(frame.index.names)]
+    return with_index(frame.rename_axis(stored), table.column_names)
 
 
 class _WholeStream:
@@ -299,7 +307,7 @@ class RowWriter:
                 os.unlink(self.beside)
 
     def _write_text(self, original: Any, added: dict[str, Any]) -> None:
-        frame = original if isinstance(original, pd.DataFrame) else original.to_pandas()
+        frame = original if isinstance(original, pd.DataFrame) else _whole_frame(original)
         frame = frame.assign(**{name: np.asarray(column) for name, column in added.items()})
         frame.to_csv(
             self.file,
