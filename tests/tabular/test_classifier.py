@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -45,6 +46,13 @@ def rows():
 @pytest.fixture(scope="module")
 def model(rows):
     return TabularASTraClassifier(QUICK).fit(*rows)
+
+
+def test_a_table_of_arrow_is_the_frame(model, rows):
+    frame, y = rows
+    learned = TabularASTraClassifier(QUICK).fit(pa.Table.from_pandas(frame), y)
+    assert learned.feature_names_in_.tolist() == frame.columns.tolist()
+    assert (learned.decision_function(frame) == model.decision_function(frame)).all()
 
 
 def test_a_mixed_frame_goes_in_as_it_comes(model, rows):

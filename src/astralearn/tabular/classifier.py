@@ -114,7 +114,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the columns and the classes.
 
-        X: a pandas or polars frame, or an array, (rows, columns).
+        X: a pandas or polars frame, an Arrow table, or an array, (rows, columns).
         y: two labels, (rows,).
         sample_weight: at least 0, (rows,).
         """

@@ -94,7 +94,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn medians, categories and which parts of dates there are.
 
-        X: a pandas or polars frame, or an array.
+        X: a pandas or polars frame, an Arrow table, or an array.
         """
         frame = as_frame(X)
         if len(frame) == 0:
@@ -107,7 +107,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"{listed(frame.columns)}"
             )
         self.n_features_in_ = frame.shape[1]
-        self._note_names(X)
+        self._note_names(X, frame)
         self.left_out_ = [str(name) for name in named]
         learned = [name for name in frame.columns if name not in self.left_out_]
         if not learned:
@@ -271,9 +271,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _groups(self) -> list[str]:
         return [] if self.group is None else [self.group]
 
-    def _note_names(self, X: Any) -> None:
+    def _note_names(self, X: Any, frame: pd.DataFrame) -> None:
         if hasattr(X, "columns"):
-            self.feature_names_in_ = np.asarray([str(name) for name in X.columns], dtype=object)
+            self.feature_names_in_ = np.asarray(list(frame.columns), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
