@@ -133,6 +133,22 @@ def test_ids_and_copies_are_left_out_unless_kept(rows):
         TabularASTraClassifier(QUICK, keep=["nothing"]).fit(frame, y)
 
 
+def test_columns_that_are_named_by_numbers_are_dropped_and_kept_by_them(rows):
+    frame, y = rows
+    numbered = frame[["amount", "age", "shop"]].assign(of_row=np.arange(ROWS))
+    numbered = numbered.set_axis(range(4), axis=1)
+    learned = TabularASTraClassifier(QUICK, drop=[1], keep=[3]).fit(numbered, y)
+    assert list(learned.encoder_.kinds_) == ["0", "2", "3"]
+
+
+def test_a_number_of_rows_stays_where_nothing_else_does(rows):
+    frame, y = rows
+    frame = frame[["shop"]].assign(number=np.arange(ROWS))
+    with pytest.warns(UserWarning, match="`drop` it if it is no feature"):
+        learned = TabularASTraClassifier(QUICK, group="shop").fit(frame, y)
+    assert list(learned.encoder_.kinds_) == ["number"]
+
+
 def test_two_spellings_of_a_label_are_refused(rows):
     frame, y = rows
     spelled = y.where(np.arange(ROWS) > 3, "Fraud")

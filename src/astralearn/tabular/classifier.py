@@ -26,7 +26,7 @@ from astralearn.classifier.shards import Pieces
 from astralearn.tabular.columns import as_frame, listed
 from astralearn.tabular.encoder import MOST_CATEGORIES, TableEncoder
 from astralearn.tabular.explain import reasons, typical_row
-from astralearn.tabular.suspects import Suspect, check_spelling, suspects
+from astralearn.tabular.suspects import check_spelling, suspects
 
 
 class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -152,18 +152,19 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         y = self._checked_labels(y, len(frame), target or "y")
         labels, counts = np.unique(y, return_counts=True)
         found = []
+        dropped, kept = self._known(self.drop, frame), self._known(self.keep, frame)
         if len(labels) == 2:
             is_rare = y == labels[positive_index(counts)]
-            found = suspects(frame.drop(columns=self._known(self.drop, frame)), is_rare)
-        kept = self._known(self.keep, frame)
-        self.suspects_ = [tuple(suspect) for suspect in found if suspect.column not in kept]
-        left_out = [suspect.column for suspect in found if self._is_left_out(suspect)]
-        if len(left_out) + len(self.drop) == frame.shape[1]:
+            found = suspects(frame.drop(columns=dropped), is_rare)
+        found = [suspect for suspect in found if suspect.column not in kept]
+        self.suspects_ = [tuple(suspect) for suspect in found]
+        left_out = [of.column for of in found if of.is_clear and of.column != self.group]
+        if {*left_out, *dropped, self.group} >= set(frame.columns):
             left_out = []
         for sentence in self.said_of_columns(left_out):
             warnings.warn(sentence, UserWarning, stacklevel=3)
         self.encoder_ = TableEncoder(
-            drop=[*self.drop, *left_out],
+            drop=[*dropped, *left_out],
             max_categories=self.max_categories,
             absolute_days=self.absolute_days,
             group=self.group,
@@ -304,19 +305,16 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         check_spelling(np.unique(y).tolist(), target)
         return y
 
-    def _known(self, names: Sequence[str], frame: pd.DataFrame) -> list[str]:
-        """The names, all of which are columns of the frame."""
-        unknown = [name for name in names if name not in frame.columns]
+    def _known(self, names: Sequence[Any], frame: pd.DataFrame) -> list[str]:
+        """The names as texts, all of which are columns of the frame."""
+        texts = [str(name) for name in names]
+        unknown = [name for name in texts if name not in frame.columns]
         if unknown:
             raise ValueError(
                 f"drop and keep must name columns of X; it has no {unknown[0]!r}, but "
                 f"{listed(frame.columns)}"
             )
-        return list(names)
-
-    def _is_left_out(self, suspect: Suspect) -> bool:
-        is_asked_for = suspect.column in self.keep or suspect.column == self.group
-        return suspect.is_clear and not is_asked_for
+        return texts
 
     def _two_classes(self) -> TwoClasses:
         return TwoClasses(self.classes_, int(self.classes_[1] == self.minority_class_))

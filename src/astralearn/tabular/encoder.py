@@ -99,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         if len(frame) == 0:
             raise ValueError("X must have a row at least; found 0 sample(s)")
-        named = [*self.drop, *self._groups()]
+        named = [*map(str, self.drop), *self._groups()]
         unknown = [name for name in named if name not in frame.columns]
         if unknown:
             raise ValueError(
@@ -108,10 +108,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         self.n_features_in_ = frame.shape[1]
         self._note_names(X, frame)
-        self.left_out_ = [str(name) for name in named]
+        self.left_out_ = named
         learned = [name for name in frame.columns if name not in self.left_out_]
         if not learned:
-            said = "drop leaves no column of X" if named else "X has no column"
+            said = "drop and group leave no column of X" if named else "X has no column"
             raise ValueError(f"{said} to learn from")
         readings = {name: reading_of(frame[name]) for name in learned}
         self.said_of_readings_ = [
