@@ -2,6 +2,7 @@ import copy
 import pickle
 import re
 import warnings
+from decimal import Decimal
 
 import joblib
 import numpy as np
@@ -544,6 +545,18 @@ X_BAD, Y_BAD = rare()
             X_BAD,
             np.where(np.arange(400) < 1, None, "yes"),
             r"y must hold labels of one kind, .*; found NoneType, str",
+        ),
+        (
+            {},
+            X_BAD,
+            np.asarray(Y_BAD == 1, dtype=object),
+            r"y must hold labels .*; found objects of type bool: use np.asarray\(y, bool\)",
+        ),
+        (
+            {},
+            X_BAD,
+            np.asarray([Decimal(int(label)) for label in Y_BAD]),
+            r"y must hold labels .*; found objects of type Decimal: use np.asarray\(y, float\)",
         ),
     ],
 )
