@@ -7,9 +7,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from astralearn import ASTraClassifier, load
@@ -53,6 +56,14 @@ def test_a_table_of_arrow_is_the_frame(model, rows):
     learned = TabularASTraClassifier(QUICK).fit(pa.Table.from_pandas(frame), y)
     assert learned.feature_names_in_.tolist() == frame.columns.tolist()
     assert (learned.decision_function(frame) == model.decision_function(frame)).all()
+
+
+def test_scores_are_those_that_the_classifier_has(rows):
+    forest = TabularASTraClassifier(RandomForestClassifier(5, random_state=0)).fit(*rows)
+    assert not hasattr(forest, "decision_function")
+    assert get_scorer("roc_auc")(forest, *rows) > 0.9
+    assert not hasattr(TabularASTraClassifier(LinearSVC()), "predict_proba")
+    assert hasattr(TabularASTraClassifier(), "predict_proba")
 
 
 def test_a_mixed_frame_goes_in_as_it_comes(model, rows):

@@ -14,6 +14,7 @@ import pandas as pd
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 import astralearn
@@ -27,6 +28,16 @@ from astralearn.tabular.columns import as_frame, listed
 from astralearn.tabular.encoder import MOST_CATEGORIES, TableEncoder
 from astralearn.tabular.explain import reasons, typical_row
 from astralearn.tabular.suspects import check_spelling, suspects
+
+
+def _if_given(method: str) -> Callable[[Callable[..., Any]], Any]:
+    """The method is there for scikit-learn where the inner classifier has it."""
+
+    def has(model: TabularASTraClassifier) -> bool:
+        learner = getattr(model, "classifier_", model.classifier)
+        return learner is None or hasattr(learner, method)
+
+    return available_if(has)
 
 
 class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -202,6 +213,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
                 said.append(f"column {column!r} {why}: `drop` it if it is no feature")
         return said
 
+    @_if_given("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
         """Above 0 predicts `classes_[1]`, (rows,)."""
         return self._asked(X, "decision_function")
@@ -210,6 +222,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         """The label of each row, (rows,)."""
         return self._asked(X, "predict")
 
+    @_if_given("predict_proba")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of both classes, (rows, 2), in the sense of `probability`."""
         if self.probability == "balanced":
