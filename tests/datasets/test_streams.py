@@ -36,6 +36,13 @@ def test_blocks_are_the_table(path):
     assert whole["b"].iloc[0] == "007"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_line_above_the_header_is_refused_without_a_word_of_pandas(tmp_path):
+    (tmp_path / "t.csv").write_text("Report\na,b,c\n1,2,3\n")
+    with pytest.raises(UnreadableError, match="rows of more values than its header has names"):
+        row_stream(tmp_path / "t.csv", rows=2)
+
+
 def test_an_index_is_a_column_of_blocks(tmp_path):
     FRAME.set_index("b").to_parquet(tmp_path / "t.parquet")
     blocks = row_stream(tmp_path / "t.parquet", rows=2).frames(["a", "b"], [])

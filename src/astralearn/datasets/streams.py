@@ -80,7 +80,7 @@ class _TextStream:
         self.form: TextForm | None = form
         self.options = form.options()
         header_names(path, self._read)
-        self.names = [str(name) for name in self._read(nrows=0, dtype=str).columns]
+        self.names = [str(name) for name in self._read(nrows=0, dtype=str, index_col=None).columns]
         self.beyond = self._beyond()
 
     def columns(self) -> list[str]:
@@ -229,17 +229,25 @@ def writing(path: str | Path) -> Iterator[None]:
         raise UnwritableError(f"{path} cannot be written ({why}): use another `out`") from error
 
 
-def check_place(path: str | Path) -> None:
+def check_place(path: str | Path, read: object = None) -> None:
     """Refuse a folder in which nothing can be written, before there is work to lose.
+
+    read: what is read, which is not to be written over.
 
     Raises UnwritableError, which names the file.
     """
+    if isinstance(read, str | Path) and _is_one_file(path, read):
+        raise UnwritableError(f"{path} is the table that is read: use another `out`")
     with writing(path):
         if Path(path).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         handle, beside = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=Path(path).parent)
         os.close(handle)
         os.unlink(beside)
+
+
+def _is_one_file(path: str | Path, other: str | Path) -> bool:
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 class RowWriter:
