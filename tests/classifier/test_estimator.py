@@ -802,6 +802,20 @@ def test_fit_many_clips_as_fit_does():
         )
 
 
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.full(X_BAD.shape, np.nan), "in validation: Input X contains NaN"),
+        (X_BAD[:, :1], "in validation: X has 1 features"),
+        (np.full(X_BAD.shape, "a"), "in validation: X must hold numbers only"),
+        (np.ma.masked_array(X_BAD), "in validation: X must have no mask"),
+    ],
+)
+def test_validation_rows_that_are_bad_are_named(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        quick().fit(X_BAD, Y_BAD, validation=(X, Y_BAD))
+
+
 def test_validation_rows_have_weights():
     X, y = rare(600, 30)
     train, validation = np.arange(600) % 3 > 0, np.arange(600) % 3 == 0

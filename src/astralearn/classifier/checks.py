@@ -76,6 +76,20 @@ def explained_features(X: Any) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def explained_validation(X: Any) -> Iterator[None]:
+    """Says of errors inside that they are of validation rows.
+
+    X: their features.
+    """
+    try:
+        with explained_features(X):
+            yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"in validation: {error}") from error
+
+
 def _not_numbers(X: Any) -> Exception | None:
     """What NumPy says of X where it cannot be made numbers."""
     if hasattr(X, "toarray"):  # A sparse matrix is no array, and has an error of its own.
