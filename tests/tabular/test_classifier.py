@@ -136,6 +136,7 @@ def test_ids_and_copies_are_left_out_unless_kept(rows):
         "column 'number' has another whole number in every row: it is left out (`keep` keeps it)",
         "column 'paid_back' copies the label: it is left out (`keep` keeps it)",
     ]
+    assert {warning.filename for warning in said} == {__file__}
     assert "paid_back" not in model.encoder_.kinds_
     kept = TabularASTraClassifier(QUICK, keep=["paid_back"], drop=["number"]).fit(frame, y)
     assert "paid_back" in kept.encoder_.kinds_

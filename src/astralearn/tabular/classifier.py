@@ -173,7 +173,8 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         if {*left_out, *dropped, self.group} >= set(frame.columns):
             left_out = []
         for sentence in self.said_of_columns(left_out):
-            warnings.warn(sentence, UserWarning, stacklevel=3)
+            # Above are fit, scikit-learn's decorator, and the caller.
+            warnings.warn(sentence, UserWarning, stacklevel=4)
         self.encoder_ = TableEncoder(
             drop=[*dropped, *left_out],
             max_categories=self.max_categories,
