@@ -110,6 +110,29 @@ def test_exit_codes(folder, model, tmp_path, capsys):
         assert not out.exists()
 
 
+def test_a_table_is_not_written_over_by_what_is_learned_from_it(folder, model, tmp_path, capsys):
+    cards, pool = tmp_path / "cards.csv", tmp_path / "new.parquet"
+    for path in (cards, pool):
+        path.write_bytes((folder / path.name).read_bytes())
+    code, _, err = ran(capsys, "fit", cards, "--target", "fraud", "--out", cards)
+    assert (code, err) == (
+        12,
+        f"astralearn: {cards} is the table that is read: use another --out\n",
+    )
+    code, _, err = ran(capsys, "suggest", model, pool, "--out", tmp_path / "." / "new.parquet")
+    assert code == 12
+    assert "is the table that is read" in err
+    for path in (cards, pool):
+        assert path.read_bytes() == (folder / path.name).read_bytes()
+
+
+def test_suggestions_that_have_a_column_of_their_rows_already(folder, model, tmp_path, capsys):
+    pd.read_parquet(folder / "new.parquet").assign(row=1).to_parquet(tmp_path / "new.parquet")
+    for out in ([], ["--out", tmp_path / "look.csv"]):
+        code, _, err = ran(capsys, "suggest", model, tmp_path / "new.parquet", *out)
+        assert (code, "the table has a column 'row' already" in err) == (2, True)
+
+
 def test_what_was_assumed_is_said(folder, capsys, monkeypatch):
     fitted = []
 

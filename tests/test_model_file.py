@@ -1,4 +1,5 @@
 import contextlib
+import copy
 import json
 import os
 import zipfile
@@ -59,6 +60,15 @@ def test_a_loaded_model_is_the_saved_one(model, rows, path):
     assert loaded.predict(X).tolist() == model.predict(X).tolist()
     assert loaded.get_params() == model.get_params()
     assert loaded.history_.keys() == model.history_.keys()
+
+
+def test_a_generator_of_random_numbers_is_none_in_a_loaded_model(model, rows, tmp_path):
+    drawn = copy.copy(model).set_params(random_state=np.random.RandomState(0))
+    drawn.save(tmp_path / "model.astra")
+    loaded = load(tmp_path / "model.astra")
+    assert loaded.get_params() == model.get_params() | {"random_state": None}
+    decided, expected = loaded.decide("mcc"), model.decide("mcc")
+    assert decided.predict(rows[0]).tolist() == expected.predict(rows[0]).tolist()
 
 
 def test_encoders_are_models_too(tmp_path):

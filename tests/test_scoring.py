@@ -104,6 +104,9 @@ def test_the_previous_row_of_a_group_is_the_same_in_blocks(tmp_path, small_block
     score_table(model, tmp_path / "in.parquet", tmp_path / "out.parquet", explain=True)
     out = pd.read_parquet(tmp_path / "out.parquet")
     np.testing.assert_allclose(out["risk"], model.predict_risk(frame.drop(columns="fraud")))
+    frame.drop(columns="card").to_csv(tmp_path / "in.csv")
+    with pytest.raises(ValueError, match="the table has no column card, which was learned from"):
+        score_table(model, tmp_path / "in.csv", tmp_path / "out.csv")
 
 
 def test_sheets_are_scored_too(folder, tmp_path):

@@ -176,12 +176,16 @@ def _score(options: argparse.Namespace, console: Console) -> None:
 
 
 def _suggest(options: argparse.Namespace, _console: Console) -> None:
-    from astralearn.datasets.streams import RowWriter, writing
+    from astralearn.datasets.streams import RowWriter, check_place, writing
     from astralearn.fit_score import suggest
     from astralearn.report.escape import spreadsheet
 
+    if options.out is not None:
+        check_place(options.out, options.data)
     arguments = given(options, "model n separator encoding")
     found = suggest(pool=options.data, **arguments)
+    if "row" in found.rows:
+        raise ValueError("the table has a column 'row' already, which is added: rename it")
     rows = found.rows.assign(reasons=found.rows["reasons"].map(spreadsheet))
     if options.out is None:
         print(rows.to_csv(index_label="row"), end="")

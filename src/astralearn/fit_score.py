@@ -103,7 +103,7 @@ def fit_table(
     ('yes', 'yes')
     """
     if out is not None:
-        check_place(out)
+        check_place(out, data)
     model = TabularASTraClassifier(random_state=0) if model is None else model
     _check_model(model)
     name = Path(data).name if isinstance(data, str | Path) else None

@@ -235,9 +235,9 @@ def _object_to_tree(value: Any, arrays: list[bytes], place: str) -> Any:
     name = type(value).__name__
     if name not in CLASSES or _class_named(name) is not type(value):
         raise TypeError(f"{place} is a {name}, which a model file cannot hold; pickle can")
-    # Generators of random numbers are left out: no fitted model needs one.
+    # No fitted model needs its generator of random numbers, but scikit-learn reads all parameters.
     random = (np.random.RandomState, np.random.Generator)
-    state = {key: item for key, item in vars(value).items() if not isinstance(item, random)}
+    state = {key: None if isinstance(item, random) else item for key, item in vars(value).items()}
     return {"object": name, "state": _to_tree(state, arrays, f"{place} ({name})")}
 
 

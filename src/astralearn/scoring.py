@@ -176,7 +176,7 @@ def _differences(model: TabularASTraClassifier, stream: RowStream) -> list[str]:
         )
     encoder = model.encoder_
     known = {*encoder.kinds_, *encoder.left_out_, model.target_}
-    missing = [name for name in encoder.kinds_ if name not in names]
+    missing = [name for name in encoder.needed() if name not in names]
     if missing:
         raise ValueError(f"the table has no column {listed(missing)}, which was learned from")
     new = [name for name in names if name not in known]

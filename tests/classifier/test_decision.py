@@ -315,5 +315,7 @@ def test_a_positive_s_weight_is_a_repetition():
 def test_expectations_read_well(worlds):
     said = str(expectations(worlds, 2.0, positives=8.0))
     assert said.startswith("On new rows, from 8 training positives (90 % intervals):\n  recall ")
+    of_none = str(expectations(worlds, 2.0, positives=0.0))
+    assert of_none.startswith("On new rows, from no left-out positives (90 % intervals):")
     assert re.search(r"false alarms per 1,000  \d[\d.]* \([\d.]+ to [\d.]+\)", said)
     assert re.search(r"precision +[\d.e-]+ \([\d.e-]+ to [\d.e-]+\)$", said)

@@ -2,6 +2,7 @@ import copy
 import pickle
 import re
 import warnings
+from decimal import Decimal
 
 import joblib
 import numpy as np
@@ -545,6 +546,18 @@ X_BAD, Y_BAD = rare()
             np.where(np.arange(400) < 1, None, "yes"),
             r"y must hold labels of one kind, .*; found NoneType, str",
         ),
+        (
+            {},
+            X_BAD,
+            np.asarray(Y_BAD == 1, dtype=object),
+            r"y must hold labels .*; found objects of type bool: use np.asarray\(y, bool\)",
+        ),
+        (
+            {},
+            X_BAD,
+            np.asarray([Decimal(int(label)) for label in Y_BAD]),
+            r"y must hold labels .*; found objects of type Decimal: use np.asarray\(y, float\)",
+        ),
     ],
 )
 def test_bad_input_has_its_own_message(options, X, y, message):
@@ -787,6 +800,20 @@ def test_fit_many_clips_as_fit_does():
         np.testing.assert_allclose(
             one.decision_function(X[test]), alone.decision_function(X[test]), rtol=1e-3
         )
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.full(X_BAD.shape, np.nan), "in validation: Input X contains NaN"),
+        (X_BAD[:, :1], "in validation: X has 1 features"),
+        (np.full(X_BAD.shape, "a"), "in validation: X must hold numbers only"),
+        (np.ma.masked_array(X_BAD), "in validation: X must have no mask"),
+    ],
+)
+def test_validation_rows_that_are_bad_are_named(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        quick().fit(X_BAD, Y_BAD, validation=(X, Y_BAD))
 
 
 def test_validation_rows_have_weights():

@@ -36,6 +36,33 @@ def test_blocks_are_the_table(path):
     assert whole["b"].iloc[0] == "007"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_line_above_the_header_is_refused_without_a_word_of_pandas(tmp_path):
+    (tmp_path / "t.csv").write_text("Report\na,b,c\n1,2,3\n")
+    with pytest.raises(UnreadableError, match="rows of more values than its header has names"):
+        row_stream(tmp_path / "t.csv", rows=2)
+
+
+def test_an_index_is_a_column_of_blocks(tmp_path):
+    FRAME.set_index("b").to_parquet(tmp_path / "t.parquet")
+    blocks = row_stream(tmp_path / "t.parquet", rows=2).frames(["a", "b"], [])
+    pd.testing.assert_frame_equal(pd.concat(blocks, ignore_index=True), FRAME[["a", "b"]])
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [(FRAME.set_index("b"), "b"), (FRAME.iloc[[2, 0, 1]], "__index_level_0__")],
+    ids=["named", "unnamed"],
+)
+def test_an_index_is_written_to_text_too(tmp_path, frame, name):
+    frame.to_parquet(tmp_path / "t.parquet")
+    with RowWriter(tmp_path / "o.csv") as writer:
+        for original in row_stream(tmp_path / "t.parquet", rows=2).originals():
+            writer.write(original, {})
+    written = pd.read_csv(tmp_path / "o.csv", dtype=str, keep_default_na=False)
+    assert written[name].tolist() == frame.index.astype(str).tolist()
+
+
 @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])
 def test_what_stands_is_written_and_columns_added(path, tmp_path, name):
     stream = row_stream(path, rows=2)

@@ -19,6 +19,20 @@ def test_what_was_written_is_read(tmp_path, ending):
     pd.testing.assert_frame_equal(read_table(path), FRAME)
 
 
+@pytest.mark.parametrize("names", [["kind"], ["kind", "fraud"]])
+def test_an_index_is_a_column_of_a_parquet_file(tmp_path, names):
+    pytest.importorskip("pyarrow")
+    FRAME.set_index(names).to_parquet(tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet")[FRAME.columns], FRAME)
+
+
+def test_an_index_without_a_name_is_no_column(tmp_path):
+    pytest.importorskip("pyarrow")
+    FRAME.iloc[[2, 0, 1]].to_parquet(tmp_path / "t.parquet")
+    expected = FRAME.iloc[[2, 0, 1]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet"), expected)
+
+
 @pytest.mark.parametrize(("ending", "separator"), [(".csv", ","), (".tsv", "\t")])
 def test_a_separator_at_the_end_of_rows_moves_no_column(tmp_path, ending, separator):
     path = tmp_path / f"table{ending}"

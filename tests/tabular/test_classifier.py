@@ -4,11 +4,15 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from astralearn import ASTraClassifier, load
@@ -45,6 +49,21 @@ def rows():
 @pytest.fixture(scope="module")
 def model(rows):
     return TabularASTraClassifier(QUICK).fit(*rows)
+
+
+def test_a_table_of_arrow_is_the_frame(model, rows):
+    frame, y = rows
+    learned = TabularASTraClassifier(QUICK).fit(pa.Table.from_pandas(frame), y)
+    assert learned.feature_names_in_.tolist() == frame.columns.tolist()
+    assert (learned.decision_function(frame) == model.decision_function(frame)).all()
+
+
+def test_scores_are_those_that_the_classifier_has(rows):
+    forest = TabularASTraClassifier(RandomForestClassifier(5, random_state=0)).fit(*rows)
+    assert not hasattr(forest, "decision_function")
+    assert get_scorer("roc_auc")(forest, *rows) > 0.9
+    assert not hasattr(TabularASTraClassifier(LinearSVC()), "predict_proba")
+    assert hasattr(TabularASTraClassifier(), "predict_proba")
 
 
 def test_a_mixed_frame_goes_in_as_it_comes(model, rows):
@@ -117,12 +136,29 @@ def test_ids_and_copies_are_left_out_unless_kept(rows):
         "column 'number' has another whole number in every row: it is left out (`keep` keeps it)",
         "column 'paid_back' copies the label: it is left out (`keep` keeps it)",
     ]
+    assert {warning.filename for warning in said} == {__file__}
     assert "paid_back" not in model.encoder_.kinds_
     kept = TabularASTraClassifier(QUICK, keep=["paid_back"], drop=["number"]).fit(frame, y)
     assert "paid_back" in kept.encoder_.kinds_
     assert "number" not in kept.encoder_.kinds_
     with pytest.raises(ValueError, match="no 'nothing'"):
         TabularASTraClassifier(QUICK, keep=["nothing"]).fit(frame, y)
+
+
+def test_columns_that_are_named_by_numbers_are_dropped_and_kept_by_them(rows):
+    frame, y = rows
+    numbered = frame[["amount", "age", "shop"]].assign(of_row=np.arange(ROWS))
+    numbered = numbered.set_axis(range(4), axis=1)
+    learned = TabularASTraClassifier(QUICK, drop=[1], keep=[3]).fit(numbered, y)
+    assert list(learned.encoder_.kinds_) == ["0", "2", "3"]
+
+
+def test_a_number_of_rows_stays_where_nothing_else_does(rows):
+    frame, y = rows
+    frame = frame[["shop"]].assign(number=np.arange(ROWS))
+    with pytest.warns(UserWarning, match="`drop` it if it is no feature"):
+        learned = TabularASTraClassifier(QUICK, group="shop").fit(frame, y)
+    assert list(learned.encoder_.kinds_) == ["number"]
 
 
 def test_two_spellings_of_a_label_are_refused(rows):

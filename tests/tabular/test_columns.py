@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from astralearn.tabular.columns import DATE, NUMBER, WORD, as_frame, listed, values_of
@@ -27,6 +28,19 @@ def test_frames_of_polars_and_arrays():
     assert as_frame(np.ones((2, 2))).columns.tolist() == ["0", "1"]
     with pytest.raises(ValueError, match="second column '1'"):
         as_frame(pd.DataFrame([[1, 2]], columns=[1, "1"]))
+
+
+def test_tables_of_arrow_keep_names_and_kinds():
+    frame = pd.DataFrame(
+        {"a": [1.5, None], "b": ["x", None], "c": pd.to_datetime(["2024-01-01"] * 2)}
+    )
+    pd.testing.assert_frame_equal(as_frame(pa.Table.from_pandas(frame)), frame)
+
+
+@pytest.mark.filterwarnings("error")
+def test_frames_that_are_yet_to_be_read_are_named():
+    with pytest.raises(TypeError, match=r"X must be .*found LazyFrame"):
+        as_frame(pl.LazyFrame({"a": [1]}))
 
 
 def test_long_lists_are_cut():

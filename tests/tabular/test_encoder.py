@@ -106,7 +106,7 @@ def test_columns_that_are_missing_new_or_of_another_kind_are_named():
         encoder.transform(np.ones((2, 2)))
     with pytest.raises(ValueError, match="it has no 'nothing'"):
         TableEncoder(drop=["nothing"]).fit(MIXED)
-    with pytest.raises(ValueError, match="leaves no column"):
+    with pytest.raises(ValueError, match="leave no column"):
         TableEncoder(drop=list(MIXED)).fit(MIXED)
 
 

@@ -20,6 +20,8 @@ ClassWeight = dict[Any, Any] | str | None
 
 # Of the weights of a class: float32 holds the squares and quotients of such sums.
 LEAST_SUM, LARGEST_SUM = 1e-15, 1e15
+# What scikit-learn takes as labels, but not as objects: databases and columns with gaps give these.
+LABEL_TYPES = {"bool": "bool", "bool_": "bool", "Decimal": "float"}
 TO_THE_CALLER = 6  # frames: from here through the checks, scikit-learn's decorator and fit
 
 
@@ -72,6 +74,20 @@ def explained_features(X: Any) -> Iterator[None]:
             f"X must hold numbers only; {str(why).rstrip('.'):.200}. "
             "astralearn.tabular.TabularASTraClassifier takes words, dates and gaps"
         ) from error
+
+
+@contextmanager
+def explained_validation(X: Any) -> Iterator[None]:
+    """Says of errors inside that they are of validation rows.
+
+    X: their features.
+    """
+    try:
+        with explained_features(X):
+            yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"in validation: {error}") from error
 
 
 def _not_numbers(X: Any) -> Exception | None:
@@ -128,6 +144,11 @@ def check_labels(y: np.ndarray) -> None:
     except (TypeError, ValueError) as error:
         # It sorts them, unless the first is neither number nor text.
         kinds = sorted({type(label).__name__ for label in y.tolist()})
+        if kinds[0] in LABEL_TYPES and len(kinds) == 1:
+            raise ValueError(
+                f"y must hold labels in an array of their type; found objects of type {kinds[0]}: "
+                f"use np.asarray(y, {LABEL_TYPES[kinds[0]]})"
+            ) from error
         if len(kinds) == 1:
             raise ValueError(f"y: {error}") from error
         found = ", ".join(kinds)

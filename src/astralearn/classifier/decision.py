@@ -283,7 +283,7 @@ class Expectations:
 
     recall, precision, g_mean, mcc, f1: `Expected`, in [0, 1] but the MCC.
     false_alarms: `Expected`, per 1,000 majority rows.
-    positives: how many training positives this rests on.
+    positives: how many training positives this rests on, 0 where there is one, never left out.
     curve: the same along the cuts: {"cut": (c,), "recall": (3, c), …}, mean and ends of each.
 
     >>> from astralearn.classifier.model_cut import cut_scores
@@ -305,8 +305,10 @@ class Expectations:
     curve: dict[str, np.ndarray]
 
     def __str__(self) -> str:
+        # One positive cannot be left out and learned from.
+        known = f"{self.positives:g} training" if self.positives else "no left-out"
         return (
-            f"On new rows, from {self.positives:g} training positives (90 % intervals):\n"
+            f"On new rows, from {known} positives (90 % intervals):\n"
             f"  recall                  {self.recall}\n"
             f"  false alarms per 1,000  {self.false_alarms}\n"
             f"  precision               {self.precision}"

@@ -677,7 +677,9 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(validation).__name__}"
             )
         X, y, weight = (*validation, None)[:3]
-        X, y = validate_data(self, X, dtype=(np.float64, np.float32), reset=False), column_or_1d(y)
+        with checks.explained_validation(X):
+            X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+            y = column_or_1d(y)
         if len(y) != len(X):
             raise ValueError(
                 f"validation must have as many labels as rows; found {len(y)} and {len(X)}"

@@ -277,9 +277,7 @@ def minority_of(counts: pd.Series, target: str, positive: object, notes: list[st
     first = ", ".join(f"{value!r} ({count})" for value, count in counts.iloc[:10].items())
     values = "; ".join([first + _more(len(counts) - 10) or "none at all", *notes])
     if len(counts) < 2:
-        raise NotTwoClassesError(
-            f"{target!r} has only one value, {values}: two classes are needed to compare methods"
-        )
+        raise NotTwoClassesError(f"{target!r} has only one value, {values}: two classes are needed")
     try:
         check_spelling(counts.index, target)
     except ValueError as error:

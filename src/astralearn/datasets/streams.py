@@ -23,6 +23,7 @@ from astralearn.datasets.tables import (
     read_table,
     reading,
     rows_too_long,
+    with_index,
 )
 from astralearn.datasets.text_form import TEXT_ENDINGS, TextForm, text_form
 from astralearn.tabular.columns import with_text_names
@@ -79,7 +80,7 @@ class _TextStream:
         self.form: TextForm | None = form
         self.options = form.options()
         header_names(path, self._read)
-        self.names = [str(name) for name in self._read(nrows=0, dtype=str).columns]
+        self.names = [str(name) for name in self._read(nrows=0, dtype=str, index_col=None).columns]
         self.beyond = self._beyond()
 
     def columns(self) -> list[str]:
@@ -154,7 +155,7 @@ class _ParquetStream:
     ) -> Iterator[pd.DataFrame]:
         with reading(self.path):
             for batch in self._batches(columns=list(columns)):
-                yield batch.to_pandas()
+                yield with_index(batch.to_pandas(), columns)
 
     def originals(self) -> Iterator[Any]:
         import pyarrow
@@ -166,6 +167,13 @@ class _ParquetStream:
         # One thread: whoever asks has others for the work on the rows.
         with reading(self.path):
             yield from self.file.iter_batches(batch_size=self.rows, use_threads=False, **options)
+
+
+def _whole_frame(table: Any) -> pd.DataFrame:
+    """An Arrow table with all its columns, an index of pandas among them."""
+    frame = table.to_pandas()
+    stored = [name or f"__index_level_{i}__" for i, name in enumerate(frame.index.names)]
+    return with_index(frame.rename_axis(stored), table.column_names)
 
 
 class _WholeStream:
@@ -221,17 +229,25 @@ def writing(path: str | Path) -> Iterator[None]:
         raise UnwritableError(f"{path} cannot be written ({why}): use another `out`") from error
 
 
-def check_place(path: str | Path) -> None:
+def check_place(path: str | Path, read: object = None) -> None:
     """Refuse a folder in which nothing can be written, before there is work to lose.
+
+    read: what is read, which is not to be written over.
 
     Raises UnwritableError, which names the file.
     """
+    if isinstance(read, str | Path) and _is_one_file(path, read):
+        raise UnwritableError(f"{path} is the table that is read: use another `out`")
     with writing(path):
         if Path(path).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         handle, beside = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=Path(path).parent)
         os.close(handle)
         os.unlink(beside)
+
+
+def _is_one_file(path: str | Path, other: str | Path) -> bool:
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 class RowWriter:
@@ -299,7 +315,7 @@ class RowWriter:
                 os.unlink(self.beside)
 
     def _write_text(self, original: Any, added: dict[str, Any]) -> None:
-        frame = original if isinstance(original, pd.DataFrame) else original.to_pandas()
+        frame = original if isinstance(original, pd.DataFrame) else _whole_frame(original)
         frame = frame.assign(**{name: np.asarray(column) for name, column in added.items()})
         frame.to_csv(
             self.file,

@@ -6,7 +6,7 @@ import gzip
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -169,7 +169,17 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     found = read_metadata(path)
     if 8 * found.num_rows * found.num_columns > MOST_DECOMPRESSED_BYTES:
         raise _too_large(path, "leave out rows or columns")
-    return pd.read_parquet(path)
+    return with_index(pd.read_parquet(path), found.schema.to_arrow_schema().names)
+
+
+def with_index(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The frame with an index that is a column of its Parquet file as that column.
+
+    names: of the file's columns. An index without a name is no column to learn from.
+    """
+    index = frame.index
+    columns = {name: index.get_level_values(name).array for name in index.names if name in names}
+    return frame.reset_index(drop=True).assign(**columns)
 
 
 def _too_large(path: str | Path, advice: str) -> UnreadableError:

@@ -20,6 +20,7 @@ from astralearn.tabular.readings import SHARE
 SAMPLE_BYTES = 1 << 18
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+QUOTED = re.compile(r'(?<![^,;\t|\r\n ])"(?:[^"]|"")*"')  # A quote within a value opens nothing.
 COMMA_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 PLAIN = re.compile(r"[+-]?[\d.,]+")
 # Three digits after a point may be thousands, where other values have decimal commas.
@@ -91,7 +92,7 @@ def text_form(
     lines = text.splitlines() if len(sample) < SAMPLE_BYTES else text.splitlines()[:-1]
     if separator is None:
         usual = "\t" if ".tsv" in path.name.lower() else ","
-        separator = _separator(lines[0] if lines else "", usual)
+        separator = _separator(text, usual)
     if len(separator) != 1:
         raise ValueError(f"separator must be one character; found {separator!r}")
     return TextForm(separator, encoding, _decimal(lines[1:1000], separator))
@@ -128,10 +129,11 @@ def _encoding(sample: bytes) -> str:
     return "utf-8"
 
 
-def _separator(header: str, usual: str) -> str:
+def _separator(text: str, usual: str) -> str:
     """The separator that parts the header most; the usual one where none does more."""
-    unquoted = re.sub(r'"[^"]*"', "", header)
-    return max((usual, *SEPARATORS), key=unquoted.count)
+    # A quoted name may have separators and line ends of its own.
+    lines = (line for line in QUOTED.sub("", text).splitlines() if line.strip())
+    return max((usual, *SEPARATORS), key=next(lines, "").count)
 
 
 def _decimal(lines: list[str], separator: str) -> str:

@@ -14,6 +14,7 @@ import pandas as pd
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 import astralearn
@@ -26,7 +27,17 @@ from astralearn.classifier.shards import Pieces
 from astralearn.tabular.columns import as_frame, listed
 from astralearn.tabular.encoder import MOST_CATEGORIES, TableEncoder
 from astralearn.tabular.explain import reasons, typical_row
-from astralearn.tabular.suspects import Suspect, check_spelling, suspects
+from astralearn.tabular.suspects import check_spelling, suspects
+
+
+def _if_given(method: str) -> Callable[[Callable[..., Any]], Any]:
+    """The method is there for scikit-learn where the inner classifier has it."""
+
+    def has(model: TabularASTraClassifier) -> bool:
+        learner = getattr(model, "classifier_", model.classifier)
+        return learner is None or hasattr(learner, method)
+
+    return available_if(has)
 
 
 class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
@@ -114,7 +125,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the columns and the classes.
 
-        X: a pandas or polars frame, or an array, (rows, columns).
+        X: a pandas or polars frame, an Arrow table, or an array, (rows, columns).
         y: two labels, (rows,).
         sample_weight: at least 0, (rows,).
         """
@@ -152,18 +163,20 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         y = self._checked_labels(y, len(frame), target or "y")
         labels, counts = np.unique(y, return_counts=True)
         found = []
+        dropped, kept = self._known(self.drop, frame), self._known(self.keep, frame)
         if len(labels) == 2:
             is_rare = y == labels[positive_index(counts)]
-            found = suspects(frame.drop(columns=self._known(self.drop, frame)), is_rare)
-        kept = self._known(self.keep, frame)
-        self.suspects_ = [tuple(suspect) for suspect in found if suspect.column not in kept]
-        left_out = [suspect.column for suspect in found if self._is_left_out(suspect)]
-        if len(left_out) + len(self.drop) == frame.shape[1]:
+            found = suspects(frame.drop(columns=dropped), is_rare)
+        found = [suspect for suspect in found if suspect.column not in kept]
+        self.suspects_ = [tuple(suspect) for suspect in found]
+        left_out = [of.column for of in found if of.is_clear and of.column != self.group]
+        if {*left_out, *dropped, self.group} >= set(frame.columns):
             left_out = []
         for sentence in self.said_of_columns(left_out):
-            warnings.warn(sentence, UserWarning, stacklevel=3)
+            # Above are fit, scikit-learn's decorator, and the caller.
+            warnings.warn(sentence, UserWarning, stacklevel=4)
         self.encoder_ = TableEncoder(
-            drop=[*self.drop, *left_out],
+            drop=[*dropped, *left_out],
             max_categories=self.max_categories,
             absolute_days=self.absolute_days,
             group=self.group,
@@ -201,6 +214,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
                 said.append(f"column {column!r} {why}: `drop` it if it is no feature")
         return said
 
+    @_if_given("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
         """Above 0 predicts `classes_[1]`, (rows,)."""
         return self._asked(X, "decision_function")
@@ -209,6 +223,7 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         """The label of each row, (rows,)."""
         return self._asked(X, "predict")
 
+    @_if_given("predict_proba")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of both classes, (rows, 2), in the sense of `probability`."""
         if self.probability == "balanced":
@@ -304,19 +319,16 @@ class TabularASTraClassifier(ClassifierMixin, BaseEstimator):
         check_spelling(np.unique(y).tolist(), target)
         return y
 
-    def _known(self, names: Sequence[str], frame: pd.DataFrame) -> list[str]:
-        """The names, all of which are columns of the frame."""
-        unknown = [name for name in names if name not in frame.columns]
+    def _known(self, names: Sequence[Any], frame: pd.DataFrame) -> list[str]:
+        """The names as texts, all of which are columns of the frame."""
+        texts = [str(name) for name in names]
+        unknown = [name for name in texts if name not in frame.columns]
         if unknown:
             raise ValueError(
                 f"drop and keep must name columns of X; it has no {unknown[0]!r}, but "
                 f"{listed(frame.columns)}"
             )
-        return list(names)
-
-    def _is_left_out(self, suspect: Suspect) -> bool:
-        is_asked_for = suspect.column in self.keep or suspect.column == self.group
-        return suspect.is_clear and not is_asked_for
+        return texts
 
     def _two_classes(self) -> TwoClasses:
         return TwoClasses(self.classes_, int(self.classes_[1] == self.minority_class_))

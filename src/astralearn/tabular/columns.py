@@ -30,13 +30,20 @@ class Values(NamedTuple):
 def as_frame(X: Any) -> pd.DataFrame:
     """Rows as a pandas data frame whose column names are texts, numbered from 0.
 
-    X: a pandas or polars frame, or an array (rows, columns), whose columns become "0", "1", ….
+    X: a pandas or polars frame, an Arrow table, or an array (rows, columns), whose columns become
+        "0", "1", ….
     """
     if isinstance(X, pd.DataFrame):
         frame = with_text_names(X).reset_index(drop=True)
-    elif hasattr(X, "columns") and hasattr(X, "get_column"):
+    elif hasattr(X, "get_column") and hasattr(X, "columns"):
         frame = pd.DataFrame({name: X.get_column(name).to_numpy() for name in X.columns})
-    elif X is None or (isinstance(X, (dict, str)) and not hasattr(X, "toarray")):
+    elif hasattr(X, "column_names") and hasattr(X, "to_pandas"):
+        return as_frame(X.to_pandas())
+    elif (
+        X is None
+        or hasattr(X, "collect")
+        or (isinstance(X, (dict, str)) and not hasattr(X, "toarray"))
+    ):
         kind = type(X).__name__
         raise TypeError(f"X must be a data frame or an array (rows, columns); found {kind}")
     else:

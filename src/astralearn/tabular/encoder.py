@@ -94,12 +94,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn medians, categories and which parts of dates there are.
 
-        X: a pandas or polars frame, or an array.
+        X: a pandas or polars frame, an Arrow table, or an array.
         """
         frame = as_frame(X)
         if len(frame) == 0:
             raise ValueError("X must have a row at least; found 0 sample(s)")
-        named = [*self.drop, *self._groups()]
+        named = [*map(str, self.drop), *self._groups()]
         unknown = [name for name in named if name not in frame.columns]
         if unknown:
             raise ValueError(
@@ -107,11 +107,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"{listed(frame.columns)}"
             )
         self.n_features_in_ = frame.shape[1]
-        self._note_names(X)
-        self.left_out_ = [str(name) for name in named]
+        self._note_names(X, frame)
+        self.left_out_ = named
         learned = [name for name in frame.columns if name not in self.left_out_]
         if not learned:
-            said = "drop leaves no column of X" if named else "X has no column"
+            said = "drop and group leave no column of X" if named else "X has no column"
             raise ValueError(f"{said} to learn from")
         readings = {name: reading_of(frame[name]) for name in learned}
         self.said_of_readings_ = [
@@ -271,9 +271,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _groups(self) -> list[str]:
         return [] if self.group is None else [self.group]
 
-    def _note_names(self, X: Any) -> None:
+    def _note_names(self, X: Any, frame: pd.DataFrame) -> None:
         if hasattr(X, "columns"):
-            self.feature_names_in_ = np.asarray([str(name) for name in X.columns], dtype=object)
+            self.feature_names_in_ = np.asarray(list(frame.columns), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
