@@ -27,7 +27,7 @@ class _BySet:
     """
 
     def __init__(self, objective: Objective) -> None:
-        self.objective = objective
+        self.objective = checked_objective(objective)
         self._learners: weakref.WeakKeyDictionary[Any, SlopeLearner] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
@@ -102,6 +102,16 @@ class XGBoostObjective(_BySet):
             return xgboost_round(
                 objective, second.get_label(), first, weight if weight.size else None
             )
+
+
+def checked_objective(objective: Any) -> Objective:
+    """The objective, if it is one of ours by itself."""
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            "objective must be an ASTraObjective or a ConfusionObjective; "
+            f"found {type(objective).__name__}"
+        )
+    return objective
 
 
 def lightgbm_round(
