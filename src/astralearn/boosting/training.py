@@ -12,6 +12,7 @@ import numpy as np
 
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.slope_learner import SlopeLearner
+from astralearn.classifier.left_whole import left_whole
 
 # Part of the curvature that all rows share under XGBoost. Of two children it builds the histogram
 # of the one with less curvature. Without sharing that is often the larger one, full of sure
@@ -112,6 +113,23 @@ def checked_objective(objective: Any) -> Objective:
             f"found {type(objective).__name__}"
         )
     return objective
+
+
+@contextlib.contextmanager
+def lightgbm_fit(estimator: object) -> Iterator[None]:
+    """A fit by LightGBM that leaves the estimator whole and names a table of zeros.
+
+    LightGBM keeps no feature of zeros alone, and without any gives custom objectives up.
+    """
+    with left_whole(estimator):
+        try:
+            yield
+        except Exception as error:
+            if "num_features()" not in str(error):
+                raise
+            raise ValueError(
+                "X must hold a feature that varies: LightGBM found only columns of zeros"
+            ) from error
 
 
 def lightgbm_round(
