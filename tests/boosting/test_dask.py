@@ -99,6 +99,20 @@ def test_the_model_equals_the_single_process_one(client, data, name, chunks):
     assert len(together.slope_path) == ROUNDS + 1
 
 
+@pytest.mark.parametrize(
+    ("params", "objective", "error", "message"),
+    [
+        ({"base_score": 0.0}, ASTraObjective(), ValueError, r"in \(0, 1\), .*; found 0.0"),
+        ({"base_score": 1}, ASTraObjective(), ValueError, "base_score must be a probability"),
+        ({}, "gmn", TypeError, "an ASTraObjective or a ConfusionObjective; found str"),
+        ({}, XGBoostObjective(ASTraObjective()), TypeError, "found XGBoostObjective"),
+    ],
+)
+def test_mistakes_are_named_before_training(params, objective, error, message):
+    with pytest.raises(error, match=message):
+        ours.train(None, params, None, 3, objective=objective)
+
+
 def test_the_booster_loads_into_the_classifier(client, data, tmp_path):
     X, y, w = data
     objective = ConfusionObjective("gmn", activation="astra")

@@ -35,6 +35,9 @@ def test_the_rarer_class_is_positive(y, minority):
         ([0, 1, 2], "Only binary classification is supported"),
         ([0.5, 0.1], "Unknown label type"),
         ([0.0, np.nan], "NaN"),
+        (np.asarray(["a", None], object), "of one kind, without missing ones; found NoneType, str"),
+        ([None, "a"], "of one kind, without missing ones; found NoneType, str"),
+        (np.asarray(["a", 1], object), "of one kind, without missing ones; found int, str"),
         ([], "sample"),
     ],
 )

@@ -112,6 +112,11 @@ def test_without_a_varying_feature_the_start_stays(lightgbm):
     assert not model.predict(X).any()
 
 
+def test_features_of_zeros_alone_are_named(lightgbm):
+    with pytest.raises(ValueError, match="X must hold a feature that varies"):
+        lightgbm.make().fit(np.zeros((50, 2)), np.arange(50) % 5 == 0)
+
+
 @pytest.mark.parametrize("version", ["installed", "4.6"])
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 def test_evaluation_sets_in_both_spellings(lightgbm, version, rare, monkeypatch):

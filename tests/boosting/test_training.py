@@ -152,3 +152,18 @@ def test_a_classifier_with_our_objective_pickles_clones_and_refits(rare):
     np.testing.assert_array_equal(
         model.fit(X, y).predict(X, raw_score=True), first
     )  # a second fit starts afresh
+
+
+@pytest.mark.parametrize("wrapper", [LightGBMObjective, XGBoostObjective])
+@pytest.mark.parametrize("wrong", ["gmn", ASTraObjective, XGBoostObjective(ASTraObjective())])
+def test_what_is_no_objective_is_named_when_it_is_wrapped(wrapper, wrong):
+    with pytest.raises(TypeError, match="an ASTraObjective or a ConfusionObjective; found "):
+        wrapper(wrong)
+
+
+def test_an_objective_without_its_wrapper_is_named(rare):
+    X, y = rare
+    with pytest.raises(TypeError, match=r"found a Dataset: lgb.train takes LightGBMObjective\("):
+        lgb.train({**LIGHTGBM, "objective": ASTraObjective()}, lgb.Dataset(X, y), 1)
+    with pytest.raises(TypeError, match=r"found a DMatrix: .* xgb.train XGBoostObjective\("):
+        xgb.train(XGBOOST, xgb.DMatrix(X, y), 1, obj=ASTraObjective())

@@ -294,12 +294,12 @@ Z = np.zeros
         (
             lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, -1.0]),
             ValueError,
-            "sample_weight must be finite and at least 0",
+            "sample_weight must be finite and at least 0; found -1$",
         ),
         (
             lambda: GMNLoss()([0, 1], Z(2, "float32"), [1.0, np.nan]),
             ValueError,
-            "sample_weight must be finite and at least 0",
+            "sample_weight must be finite and at least 0; found nan$",
         ),
         (
             lambda: GMNLoss(per_output=True)([0, 1], Z(2, "float32")),

@@ -33,6 +33,8 @@ def test_the_slope_is_limited_by_the_class_ratio():
     assert found == pytest.approx((995 / 5) ** 0.25, rel=1e-6)
     with pytest.raises(ValueError, match="hold both; found 0 positives and 3 negatives among 3"):
         rare_head([0, 0, 0])
+    with pytest.raises(ValueError, match=r"labels must be 0 and 1: .*'ok'; pass e.g. labels == "):
+        rare_weight_decay(["ok", "fraud"])
 
 
 def test_weights_decay_less_the_more_positives_there_are():

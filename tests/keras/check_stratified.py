@@ -35,3 +35,16 @@ def test_every_batch_holds_positives_and_each_negative_comes_once():
 def test_mistakes_are_named(y, settings, message):
     with pytest.raises(ValueError, match=message):
         StratifiedBatches(np.arange(50), y, **settings)
+
+
+@pytest.mark.parametrize(
+    ("x", "settings", "message"),
+    [
+        ({"a": np.arange(50)}, {}, "x must be one array of rows; found a dict of inputs"),
+        (np.arange(50), {"batch_size": 12.5}, "batch_size must be a whole number; found 12.5"),
+        (np.arange(50), {"positives_per_batch": 1.5}, "positives_per_batch must be a whole"),
+    ],
+)
+def test_wrong_kinds_are_named(x, settings, message):
+    with pytest.raises(TypeError, match=message):
+        StratifiedBatches(x, Y, **settings)

@@ -8,6 +8,12 @@ from astralearn.classifier.model_cut import cut_scores
 from astralearn.torch import decide
 
 
+class Returning(nn.Module):
+    def __init__(self, forward):
+        super().__init__()
+        self.forward = forward
+
+
 def rows():
     generator = torch.Generator().manual_seed(0)
     y = (torch.arange(900) < 12).float()
@@ -54,6 +60,26 @@ def test_mistakes_are_named():
     ):
         with pytest.raises(ValueError, match=rf"\(inputs, labels\) of tensors; found {found}$"):
             decide(nn.Linear(3, 1), [batch])
+
+
+def test_a_squeezed_batch_of_one_row_counts():
+    x, y = rows()
+    model = nn.Linear(3, 1)
+    squeezing = Returning(lambda x: model(x).squeeze())
+    found = decide(squeezing, [(x[:899], y[:899]), (x[899:], y[899:])])
+    assert found.score == decide(model, [(x, y)]).score
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda x: x[:, 0], "model must be a torch.nn.Module; found function"),
+        (Returning(lambda x: (x[:, 0], x)), "its logits as one tensor; found a tuple: wrap it"),
+    ],
+)
+def test_a_model_that_gives_no_logits_is_named(model, message):
+    with pytest.raises(TypeError, match=message):
+        decide(model, [rows()])
 
 
 def test_half_precision_counts_in_full():

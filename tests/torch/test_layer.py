@@ -69,6 +69,13 @@ def test_gradients_are_finite_at_extreme_logits(b):
         assert torch.isfinite(layer.raw_slope.grad).all()
 
 
+def test_a_gradient_beyond_the_slopes_dtype_is_infinite_and_no_error():
+    layer = ASTra()
+    layer(torch.tensor([-1e300, 0.0], dtype=torch.float64)).sum().backward()
+    assert layer.raw_slope.grad.dtype == torch.float32
+    assert torch.isinf(layer.raw_slope.grad).all()
+
+
 def test_probabilities_activation_slope_and_threshold_are_the_papers():
     layer = ASTra(tau_init=0.1)
     x = torch.linspace(-1, 1, 9)
@@ -164,6 +171,11 @@ def test_autocast_computes_in_float32():
             lambda: ASTra()(torch.zeros(3, dtype=torch.long)),
             TypeError,
             "logits in floating point; found torch.int64",
+        ),
+        (
+            lambda: ASTra()(np.zeros(3, np.float32)),
+            TypeError,
+            "ASTra takes logits in a tensor; found ndarray",
         ),
     ],
 )

@@ -209,7 +209,7 @@ def test_the_scale_of_weights_does_not_matter(name, scale):
         (
             lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.tensor([1.0, -1.0])),
             ValueError,
-            "sample_weight must be finite and at least 0",
+            "sample_weight must be finite and at least 0; found -1$",
         ),
         (
             lambda: GMNLoss()(torch.zeros(2), torch.zeros(2), torch.ones(2, requires_grad=True)),

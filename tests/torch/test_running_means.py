@@ -122,3 +122,20 @@ def test_running_of_zero_is_the_batch_alone(name):
     negatives = g[y == 0]
     labels = torch.zeros(len(negatives))
     assert torch.equal(loss(negatives, labels), MODULES[name]()(negatives, labels))
+
+
+@pytest.mark.parametrize("shape", [(-1, 1), (1, -1), (1, 1, -1)])
+def test_running_means_take_one_output_in_any_shape(shape):
+    g, y, _ = batch()
+    first, second = GMNLoss(running=0.9), GMNLoss(running=0.9)
+    for loss, of_last in ((first, (-1,)), (second, shape)):
+        loss(g, y)
+        loss(g[:5].reshape(of_last), y[:5].reshape(of_last))
+    assert float(second(g, y)) == pytest.approx(float(first(g, y)), rel=1e-12)
+
+
+def test_running_means_of_other_outputs_are_named():
+    loss = GMNLoss(running=0.9, per_output=True)
+    loss(torch.zeros(4, 2), torch.zeros(4, 2))
+    with pytest.raises(ValueError, match=r"logits must have the 2 outputs .*; found 3"):
+        loss(torch.zeros(4, 3), torch.zeros(4, 3))

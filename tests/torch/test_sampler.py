@@ -139,6 +139,20 @@ def test_mistakes_get_a_clear_error(arguments, message):
         arguments()
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batch_size": 2.5}, "batch_size must be a whole number; found 2.5"),
+        ({"batch_size": "4"}, "batch_size must be a whole number; found '4'"),
+        ({"batch_size": 4, "positives_per_batch": 1.5}, "positives_per_batch must be a whole"),
+        ({"batch_size": 4, "seed": None}, "seed must be a whole number; found None"),
+    ],
+)
+def test_what_is_no_whole_number_is_named_before_training(settings, message):
+    with pytest.raises(TypeError, match=message):
+        StratifiedBatchSampler(labels(), **settings)
+
+
 def test_lightnings_sampler_in_place_of_the_labels():
     with pytest.raises(
         TypeError, match=r"found a DistributedSampler.*Trainer\(use_distributed_sampler=False\)"

@@ -23,7 +23,7 @@ except ImportError as error:
 from astralearn.boosting.labels import MinorityLabels
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.state import STATE_KEY, LearnedState
-from astralearn.boosting.training import XGBoostObjective
+from astralearn.boosting.training import XGBoostObjective, checked_objective
 from astralearn.boosting.xgboost import as_it_predicts, earlier_of
 
 
@@ -54,14 +54,15 @@ def train(
     >>> found = train(client, {}, dtrain, 50, objective=objective)  # doctest: +SKIP
     >>> found["booster"].save_model("fraud.json")  # doctest: +SKIP
     """
+    params = _from_a_probability(params)
     booster = None if xgb_model is None else as_it_predicts(xgb_model)
     if booster is None:
-        objective.reset()
+        checked_objective(objective).reset()
     else:
-        earlier_of(booster).continue_slope(objective)
+        earlier_of(booster).continue_slope(checked_objective(objective))
     result: dict[str, Any] = xgb_dask.train(
         client,
-        {"objective": "binary:logistic", "base_score": 0.5, **params},
+        params,
         dtrain,
         num_boost_round,
         obj=XGBoostObjective(objective),
@@ -72,6 +73,22 @@ def train(
     state = LearnedState.of_text(result["booster"].attr(STATE_KEY))
     objective.learner.continue_from(state.slope_path, state.rates)
     return result
+
+
+def _from_a_probability(params: dict[str, Any]) -> dict[str, Any]:
+    """XGBoost's parameters with ours, whose start must be a probability."""
+    params = {"objective": "binary:logistic", "base_score": 0.5, **params}
+    start = params["base_score"]
+    if (
+        params["objective"] == "binary:logistic"
+        and isinstance(start, (int, float))
+        and not 0 < start < 1
+    ):
+        raise ValueError(
+            "base_score must be a probability in (0, 1), of which 0.5 is the score 0; "
+            f"found {start}"
+        )
+    return params
 
 
 class _SlopeRecorder(xgb.callback.TrainingCallback):

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_y
 
-from astralearn.classifier.labels import TwoClasses, positive_index
+from astralearn.classifier.labels import TwoClasses, check_labels, positive_index
 
 
 class MinorityLabels(TwoClasses):
@@ -104,5 +104,6 @@ def negatives_per_positive(binary: np.ndarray) -> float:
 
 def _checked(y: Any) -> np.ndarray:
     y = column_or_1d(_check_y(y, multi_output=False, y_numeric=False, estimator=None), warn=True)
-    check_classification_targets(y)
-    return np.asarray(y)
+    y = np.asarray(y)
+    check_labels(y)
+    return y

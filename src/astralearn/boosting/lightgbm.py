@@ -26,8 +26,7 @@ from astralearn.boosting.labels import MinorityLabels, negatives_per_positive
 from astralearn.boosting.objective import Objective, sees_rates
 from astralearn.boosting.scores import SCORES, LightGBMScore, with_scores
 from astralearn.boosting.state import STATE_KEY, Earlier, LearnedState
-from astralearn.boosting.training import lightgbm_round
-from astralearn.classifier.left_whole import left_whole
+from astralearn.boosting.training import lightgbm_fit, lightgbm_round
 
 # From 4.7 on LightGBM takes evaluation sets as eval_X and eval_y and warns at eval_set; 4.6, our
 # lower bound, knows only that.
@@ -120,7 +119,7 @@ class ASTraLGBMClassifier(RebalancedBoosting, lgb.LGBMClassifier):
             (rows, fitting.binary if rows is X and of is y else fitting.labels.to_binary(of))
             for rows, of in pairs
         ]
-        with left_whole(self):
+        with lightgbm_fit(self):
             self._describe_labels(fitting.labels)
             self._fitting = fitting.objective
             # LGBMClassifier.fit would encode labels by their order and insist on a built-in

@@ -144,6 +144,11 @@ class Objective:
         y_pred: scores x, shape (n,).
         sample_weight: ≥ 0, shape (n,).
         """
+        if hasattr(y_pred, "get_label"):
+            raise TypeError(
+                f"y_pred must be scores; found a {type(y_pred).__name__}: lgb.train takes "
+                "LightGBMObjective(objective), xgb.train XGBoostObjective(objective)"
+            )
         self.begin_if_equal(y_pred)
         return self.round(y_true, y_pred, sample_weight)
 

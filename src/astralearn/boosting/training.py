@@ -12,6 +12,7 @@ import numpy as np
 
 from astralearn.boosting.objective import Objective
 from astralearn.boosting.slope_learner import SlopeLearner
+from astralearn.classifier.left_whole import left_whole
 
 # Part of the curvature that all rows share under XGBoost. Of two children it builds the histogram
 # of the one with less curvature. Without sharing that is often the larger one, full of sure
@@ -27,7 +28,7 @@ class _BySet:
     """
 
     def __init__(self, objective: Objective) -> None:
-        self.objective = objective
+        self.objective = checked_objective(objective)
         self._learners: weakref.WeakKeyDictionary[Any, SlopeLearner] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
@@ -102,6 +103,33 @@ class XGBoostObjective(_BySet):
             return xgboost_round(
                 objective, second.get_label(), first, weight if weight.size else None
             )
+
+
+def checked_objective(objective: Any) -> Objective:
+    """The objective, if it is one of ours by itself."""
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            "objective must be an ASTraObjective or a ConfusionObjective; "
+            f"found {type(objective).__name__}"
+        )
+    return objective
+
+
+@contextlib.contextmanager
+def lightgbm_fit(estimator: object) -> Iterator[None]:
+    """A fit by LightGBM that leaves the estimator whole and names a table of zeros.
+
+    LightGBM keeps no feature of zeros alone, and without any gives custom objectives up.
+    """
+    with left_whole(estimator):
+        try:
+            yield
+        except Exception as error:
+            if "num_features()" not in str(error):
+                raise
+            raise ValueError(
+                "X must hold a feature that varies: LightGBM found only columns of zeros"
+            ) from error
 
 
 def lightgbm_round(

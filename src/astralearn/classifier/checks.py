@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from astralearn.classifier.decision import is_cost
@@ -20,8 +19,6 @@ ClassWeight = dict[Any, Any] | str | None
 
 # Of the weights of a class: float32 holds the squares and quotients of such sums.
 LEAST_SUM, LARGEST_SUM = 1e-15, 1e15
-# What scikit-learn takes as labels, but not as objects: databases and columns with gaps give these.
-LABEL_TYPES = {"bool": "bool", "bool_": "bool", "Decimal": "float"}
 TO_THE_CALLER = 6  # frames: from here through the checks, scikit-learn's decorator and fit
 
 
@@ -135,26 +132,6 @@ def checked_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
     if not np.isfinite(weight).all():
         raise ValueError(f"sample_weight must be finite; found {sample_weight!r:.80}")
     return weight
-
-
-def check_labels(y: np.ndarray) -> None:
-    """Refuses labels of several kinds and those that scikit-learn does not know."""
-    try:
-        check_classification_targets(y)
-    except (TypeError, ValueError) as error:
-        # It sorts them, unless the first is neither number nor text.
-        kinds = sorted({type(label).__name__ for label in y.tolist()})
-        if kinds[0] in LABEL_TYPES and len(kinds) == 1:
-            raise ValueError(
-                f"y must hold labels in an array of their type; found objects of type {kinds[0]}: "
-                f"use np.asarray(y, {LABEL_TYPES[kinds[0]]})"
-            ) from error
-        if len(kinds) == 1:
-            raise ValueError(f"y: {error}") from error
-        found = ", ".join(kinds)
-        raise ValueError(
-            f"y must hold labels of one kind, without missing ones; found {found}"
-        ) from error
 
 
 def two_classes(sums: LabelSums, positive: Any = None) -> TwoClasses:

@@ -32,7 +32,7 @@ from astralearn.classifier.decision import (
     usual_mean,
 )
 from astralearn.classifier.guests import check_guests
-from astralearn.classifier.labels import TwoClasses, named
+from astralearn.classifier.labels import TwoClasses, check_labels, named
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.prediction import Networks, prior_shift
 from astralearn.classifier.processes import in_processes
@@ -610,7 +610,7 @@ class ASTraClassifier(ClassifierMixin, BaseEstimator):
         """
         with checks.explained_features(X):
             X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        checks.check_labels(y)
+        check_labels(y)
         weight = checks.checked_weight(sample_weight, X)
         for label in self._ignored_labels(np.unique(y)):
             weight = np.where(y == label, 0.0, weight)

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+# What scikit-learn takes as labels, but not as objects: databases and columns with gaps give these.
+LABEL_TYPES = {"bool": "bool", "bool_": "bool", "Decimal": "float"}
 
 
 def positive_index(counts: Sequence[int] | np.ndarray) -> int:
@@ -27,6 +31,26 @@ def named(labels: np.ndarray) -> list[Any]:
     ([0, 1], [np.datetime64('2024-01-01T00:00:00.000000000')])
     """
     return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
+
+
+def check_labels(y: np.ndarray) -> None:
+    """Refuse labels of several kinds and those that scikit-learn does not know."""
+    try:
+        check_classification_targets(y)
+    except (TypeError, ValueError) as error:
+        # It sorts them, unless the first is neither number nor text.
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        if kinds[0] in LABEL_TYPES and len(kinds) == 1:
+            raise ValueError(
+                f"y must hold labels in an array of their type; found objects of type {kinds[0]}: "
+                f"use np.asarray(y, {LABEL_TYPES[kinds[0]]})"
+            ) from error
+        if len(kinds) == 1:
+            raise ValueError(f"y: {error}") from error
+        found = ", ".join(kinds)
+        raise ValueError(
+            f"y must hold labels of one kind, without missing ones; found {found}"
+        ) from error
 
 
 class TwoClasses(NamedTuple):

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from sklearn.utils.validation import _get_feature_names, check_array, column_or_1d
 
-from astralearn.classifier.checks import LabelSums, check_labels, checked_weight
+from astralearn.classifier.checks import LabelSums, checked_weight
 from astralearn.classifier.committee import places_in_pool
+from astralearn.classifier.labels import check_labels
 from astralearn.classifier.rows import MERGED_UP_TO, merged
 from astralearn.engine.rows import Extent, Rows
 

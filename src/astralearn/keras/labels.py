@@ -82,7 +82,9 @@ def checked_batch(y_true: Any, y_pred: Any, sample_weight: Any, dtype: str) -> B
         wrong = values[(values != 0) & (values != 1)][0]
         raise ValueError(f"y_true must hold 0, 1 or NaN (missing); found {wrong:g}")
     if not _all_weights(weight):
-        raise ValueError("sample_weight must be finite and at least 0")
+        values = ops.convert_to_numpy(weight).ravel()
+        wrong = values[~((values >= 0) & (values < np.inf))][0]
+        raise ValueError(f"sample_weight must be finite and at least 0; found {wrong:g}")
     return Batch(g, y, weight, None)
 
 

@@ -49,7 +49,10 @@ def rare_weight_decay(labels: Any) -> float:
 
 def _counts(labels: Any) -> tuple[int, int]:
     """Negatives and positives among training labels."""
-    y = np.asarray(labels, np.float64).reshape(-1)
+    try:
+        y = np.asarray(labels, np.float64).reshape(-1)
+    except ValueError as error:
+        raise ValueError(f"labels must be 0 and 1: {error}; pass e.g. labels == 'fraud'") from None
     negatives, positives = int((y == 0).sum()), int((y == 1).sum())
     if not negatives or not positives or negatives + positives < len(y):
         raise ValueError(

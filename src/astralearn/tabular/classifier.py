@@ -19,8 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 import astralearn
 from astralearn.classifier import ASTraClassifier
-from astralearn.classifier.checks import check_labels
-from astralearn.classifier.labels import TwoClasses, positive_index
+from astralearn.classifier.labels import TwoClasses, check_labels, positive_index
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.shard_fit import Spread, fit_pieces
 from astralearn.classifier.shards import Pieces

@@ -48,6 +48,8 @@ def decide(
 @torch.no_grad()
 def _judged(model: nn.Module, loader: Iterable[Any]) -> tuple[Tensor, Tensor]:
     """Every row's logit and label, float64, (rows,)."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module; found {type(model).__name__}")
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -69,8 +71,14 @@ def _pair(batch: Any) -> tuple[Any, Tensor]:
     raise ValueError(f"loader must give batches (inputs, labels) of tensors; found {kinds}")
 
 
-def _one_per_row(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    if logits.numel() != y.numel() or logits.numel() != len(logits):
+def _one_per_row(logits: Any, y: Tensor) -> tuple[Tensor, Tensor]:
+    if not isinstance(logits, Tensor):
+        raise TypeError(
+            f"model must give its logits as one tensor; found a {type(logits).__name__}: wrap it "
+            "in a module that returns them alone"
+        )
+    # A model that squeezes its output gives a batch of one row no dimension.
+    if logits.numel() != y.numel() or logits.numel() != (len(logits) if logits.ndim else 1):
         raise ValueError(
             "decide takes one logit and one label per row; found logits of shape "
             f"{tuple(logits.shape)} and labels of shape {tuple(y.shape)}"

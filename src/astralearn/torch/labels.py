@@ -75,8 +75,9 @@ def known_labels(
         if check_compiled:
             _assert_values(y, given)
         return g, y, weight
-    if not _all_weights(weight):
-        raise ValueError(WEIGHTS)
+    if weight is not None and not _all_weights(weight):
+        wrong = weight[~_are_good(weight)][0].item()
+        raise ValueError(f"{WEIGHTS}; found {wrong:g}")
     if ignored is None and _all_labels(y):
         return g, y, weight
     g, y, weight = _without(_absent(y, ignored), g, y, weight)
@@ -91,7 +92,7 @@ def _assert_values(y: Tensor, weight: Tensor | None) -> None:
     """Assert on the device what compiled code cannot raise itself."""
     torch._assert_async(((y == 0) | (y == 1)).all(), LABELS)
     if weight is not None:
-        torch._assert_async((torch.isfinite(weight) & (weight >= 0)).all(), WEIGHTS)
+        torch._assert_async(_are_good(weight).all(), WEIGHTS)
 
 
 def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
@@ -114,10 +115,12 @@ def _all_labels(y: Tensor) -> bool:
     return all(low.item() == high.item() == 0 for low, high in extremes)
 
 
-def _all_weights(weight: Tensor | None) -> bool:
-    if weight is None or weight.is_meta:
-        return True
-    return bool((torch.isfinite(weight) & (weight >= 0)).all())
+def _all_weights(weight: Tensor) -> bool:
+    return weight.is_meta or bool(_are_good(weight).all())
+
+
+def _are_good(weight: Tensor) -> Tensor:
+    return torch.isfinite(weight) & (weight >= 0)
 
 
 def _without(

@@ -79,10 +79,11 @@ class ASTra(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Rebalanced logits g, of the shape of the logits x."""
+        x = _logits(x)
         is_trained = torch.is_grad_enabled() and not _is_exported()
         g: Tensor
         if is_trained and self.num_outputs == 1 and has_values(x) and has_values(self.raw_slope):
-            x, raw = _logits(x), at_least_float32(self.raw_slope)
+            raw = at_least_float32(self.raw_slope)
             if x.requires_grad or raw.requires_grad:
                 g = _WarpByOne.apply(x, raw, self.raw_max)  # type: ignore[no-untyped-call]
                 return g
@@ -99,7 +100,7 @@ class ASTra(nn.Module):
 
     def activation(self, x: Tensor) -> Tensor:
         """ŷ (Eq. 4), whose threshold is `threshold`, of the shape of the logits x."""
-        x, b = self._aligned(x)
+        x, b = self._aligned(_logits(x))
         y_hat: Tensor = astra(x, b, xp=current())
         return y_hat
 
@@ -127,8 +128,8 @@ class ASTra(nn.Module):
         return b
 
     def _aligned(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits in float32 or wider, and slopes that broadcast against them."""
-        x, b, outputs = _logits(x), self._slope(), self.num_outputs
+        """The logits, and slopes that broadcast against them."""
+        b, outputs = self._slope(), self.num_outputs
         if outputs == 1:
             return x, b.to(x.dtype)
         if x.ndim < 2 or x.shape[1] != outputs:
@@ -141,6 +142,8 @@ class ASTra(nn.Module):
 
 def _logits(x: Tensor) -> Tensor:
     """Logits in float32 or wider."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"ASTra takes logits in a tensor; found {type(x).__name__}")
     if not x.is_floating_point():
         raise TypeError(f"ASTra takes logits in floating point; found {x.dtype}")
     return at_least_float32(x)
@@ -184,8 +187,9 @@ class _WarpByOne(torch.autograd.Function):
         flat_in_x, x, weight, lag = (part.reshape(-1) for part in (in_x, x, weight, lag))
         sums = (flat_in_x.dot(x), flat_in_x.sum(), weight.dot(lag), weight.sum())
         in_b = slope_derivative(ctx.shared, *(each.item() for each in sums))
-        in_raw = raw.new_full((1,), in_b * slope_from_raw_dbeta(ctx.beta, xp=floats))
-        return in_x, in_raw, None
+        in_raw = in_b * slope_from_raw_dbeta(ctx.beta, xp=floats)
+        # A float beyond the slope's dtype becomes infinite, where new_full of it would raise.
+        return in_x, torch.tensor([in_raw], dtype=torch.float64).to(raw), None
 
 
 class _Warp(torch.autograd.Function):

@@ -39,7 +39,13 @@ def joined(loss: Loss, kept: Tensor | None, means: Means, decay: float) -> Joine
     like = means.negatives.total
     if kept is None:
         kept = torch.stack([*means_of_nothing(like).flat, torch.zeros_like(like)])
-    kept = kept.to(like)
+    if kept[0].numel() != like.numel():
+        raise ValueError(
+            f"logits must have the {kept[0].numel()} outputs of the batches before, whose means "
+            f"running keeps; found {like.numel()}: make a loss for each"
+        )
+    # The means of one output have as many dimensions as the batch, which may be squeezed.
+    kept = kept.to(like).reshape(-1, *like.shape)
     *flat, batches = kept.unbind(0)
     earlier = Means.of_flat(flat)
     left = (torch.clamp(LEAST / of_class.total, decay, 1.0) for of_class in earlier)
