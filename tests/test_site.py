@@ -129,9 +129,8 @@ def test_every_extra_is_in_the_table_of_what_to_install():
 
 
 def test_a_name_in_a_pages_code_is_linked_where_it_is_clear(monkeypatch):
-    pytest.importorskip("sphinx")
     monkeypatch.syspath_prepend(DOCS / "_ext")
-    named = importlib.import_module("names").named
+    named = importlib.import_module("public_names").named
     objects = {
         "astralearn.ASTraClassifier",
         "astralearn.core.slope_rate",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
 from typing import Any
 
 from docutils import nodes
@@ -11,11 +9,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
-NAME = re.compile(r"((?:astralearn\.)?[\w.]+?)(?:\(.*\))?")
-# A word in small letters, say `compare`, may be a command, an option or a column.
-IS_NO_WORD = re.compile(r"[A-Z]|._.|^astralearn\.")
-# Which of several rooms that share a name a page speaks of.
-ROOMS = {"keras": "astralearn.keras.", "pytorch": "astralearn.torch."}
+from public_names import named
+
 LISTS = ("api", "changelog", "generated/", "gallery/")  # have links, or need none
 
 
@@ -41,22 +36,6 @@ class Names(SphinxPostTransform):
                 self.app.builder, page, entry.docname, entry.node_id, literal.deepcopy(), full
             )
             literal.replace_self(link)
-
-
-def named(text: str, page: str, objects: Collection[str]) -> str | None:
-    """The full name of what a page's code names; None where that is nothing, or not clear."""
-    found = NAME.fullmatch(text)
-    if found is None:
-        return None
-    name = found[1].removeprefix("astralearn.")
-    if page in ROOMS and ROOMS[page] + name in objects:
-        return ROOMS[page] + name
-    if not IS_NO_WORD.search(found[1]) or (page in ROOMS and name.islower()):
-        return None
-    if f"astralearn.{name}" in objects:
-        return f"astralearn.{name}"
-    public = [full for full in objects if re.fullmatch(rf"[a-z_.]+\.{re.escape(name)}", full)]
-    return public[0] if len(public) == 1 else None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
