@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from docutils import nodes
+from public_names import named
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
-
-from public_names import named
 
 LISTS = ("api", "changelog", "generated/", "gallery/")  # have links, or need none
 
