@@ -72,6 +72,10 @@ def test_its_gradient_is_that_of_the_adjusted_logits():
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-7)
 
 
+def test_the_largest_logits_have_a_finite_loss():
+    assert loss(np.zeros(3, "float32"), np.full(3, 3e38, "float32")) == pytest.approx(3e38)
+
+
 def test_it_is_saved_by_name():
     twin = keras.saving.deserialize_keras_object(
         keras.saving.serialize_keras_object(AdjustedCrossentropy(name="mine"))

@@ -72,6 +72,14 @@ def test_the_loss_is_cross_entropy_less_the_batch_s_log_ratio(dtype):
     torch.testing.assert_close(g.grad, twin.grad)
 
 
+def test_the_largest_logits_have_a_finite_loss():
+    g = torch.full((24,), 3e38).requires_grad_()
+    loss = RareHead(LABELS).loss(g, torch.zeros(24))
+    assert loss.item() == pytest.approx(3e38, rel=1e-6)
+    loss.backward()
+    torch.testing.assert_close(g.grad, torch.full((24,), 1 / 24))
+
+
 def test_logit_0_is_the_balanced_decision():
     g = torch.zeros((), requires_grad=True)
     RareHead(LABELS).loss(g.expand(24), Y).backward()

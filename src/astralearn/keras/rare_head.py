@@ -90,7 +90,8 @@ class AdjustedCrossentropy(keras.losses.Loss):
         negatives = ops.sum(weight * (1.0 - y))
         adjusted = g - _log_or(negatives, one) + _log_or(positives, one)
         each = ops.softplus((1.0 - 2.0 * y) * adjusted)
-        loss = ops.sum(weight * each) / ops.where(total > 0, total, 1.0)
+        # Shares of the mean add up where the largest losses would not.
+        loss = ops.sum(weight / ops.where(total > 0, total, 1.0) * each)
         return loss if valid is None else ops.where(valid, loss, float("nan"))
 
     def call(self, y_true: Any, y_pred: Any) -> Array:

@@ -94,8 +94,10 @@ class RareHead(nn.Module):
             ranks = world_size(self.process_group)
         of_negatives, of_positives = counts.clamp(min=1.0).log().unbind(0)
         adjusted = g - (of_negatives - of_positives)
-        summed = binary_cross_entropy_with_logits(adjusted, y, weight=weight, reduction="sum")
-        return summed * (ranks / counts.sum().clamp(min=1.0))
+        share = ranks / counts.sum().clamp(min=1.0)
+        # Shares of the mean add up where the largest losses would not.
+        weight = share if weight is None else weight * share
+        return binary_cross_entropy_with_logits(adjusted, y, weight=weight, reduction="sum")
 
     def readings(self) -> dict[str, float]:
         """What training batches showed since the last call, over all ranks.
