@@ -41,7 +41,7 @@ def seeded():
         sys.modules["tensorflow"].random.set_seed(0)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _compiled_is_given_back():
     """JAX keeps every program that it compiled, gigabytes in the end."""
     yield
