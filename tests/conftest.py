@@ -21,6 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # From here on a worker gives back what JAX compiled.
 LARGE_WORKER = 1_500_000_000
+kept_bytes = [0]  # what a worker held when it had last done so
 
 settings.register_profile("astralearn", deadline=None, derandomize=True)
 settings.load_profile("astralearn")
@@ -45,12 +46,14 @@ def seeded():
 def _compiled_is_given_back():
     """JAX keeps every program that it compiled, gigabytes in the end."""
     yield
-    if "jax" in sys.modules and _resident_bytes() > LARGE_WORKER:
+    # Where all else is large, tests are not to compile everything anew each time.
+    if "jax" in sys.modules and _resident_bytes() > max(LARGE_WORKER, 1.2 * kept_bytes[0]):
         sys.modules["jax"].clear_caches()
         gc.collect()
         if sys.platform == "linux":
             # What was freed goes back to the system: the next test is not taken for a large one.
             ctypes.CDLL("libc.so.6").malloc_trim(0)
+        kept_bytes[0] = _resident_bytes()
 
 
 def _resident_bytes():
