@@ -75,7 +75,7 @@ def explained_features(X: Any) -> Iterator[None]:
 
 @contextmanager
 def explained_validation(X: Any) -> Iterator[None]:
-    """Says of errors inside that they are of validation rows.
+    """Say of errors inside that they are of validation rows.
 
     X: their features.
     """
@@ -101,7 +101,7 @@ def _not_numbers(X: Any) -> Exception | None:
 
 
 def check_kind(values: Any, name: str) -> None:
-    """Refuses arrays with a mask, which would be lost, and dates, whose unit would."""
+    """Refuse arrays with a mask, which would be lost, and dates, whose unit would."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(
             f"{name} must have no mask; found a MaskedArray: leave masked rows out, or fill them"
@@ -161,7 +161,7 @@ def two_classes(sums: LabelSums, positive: Any = None) -> TwoClasses:
 
 
 def check_sums(sums: LabelSums, name: str) -> None:
-    """Refuses weights of a class that float32 would lose."""
+    """Refuse weights of a class that float32 would lose."""
     for label, total in zip(sums.labels, sums.weight, strict=True):
         if not LEAST_SUM <= total <= LARGEST_SUM:
             raise ValueError(
@@ -183,7 +183,7 @@ def warn_of_far_features(extent: Extent) -> None:
 
 
 def check_class_weight(class_weight: dict[Any, Any], labels: list[Any]) -> None:
-    """Refuses unknown labels and costs that mean nothing."""
+    """Refuse unknown labels and costs that mean nothing."""
     unknown = [label for label in class_weight if label not in labels]
     if unknown and not set(labels) <= set(class_weight):
         raise ValueError(f"class_weight must name labels of y, which has {labels}; found {unknown}")
@@ -282,7 +282,7 @@ def _row_numbers(rows: Any, n_rows: int | None, name: str) -> np.ndarray:
 
 
 def check_seeds(random_states: Sequence[int], n_splits: int) -> None:
-    """Refuses what is not one seed for each split."""
+    """Refuse what is not one seed for each split."""
     if not hasattr(random_states, "__len__") or len(random_states) != n_splits:
         raise ValueError(
             f"random_states must be a list of one seed per split, of which there are {n_splits}; "

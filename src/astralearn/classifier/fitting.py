@@ -95,7 +95,7 @@ def fitted(trained: Trained, recipe: Recipe, fold: Fold) -> Fitted:
 
 
 def check_both_classes(held_out: Sequence[Rows | None], selection: str) -> None:
-    """Refuses validation rows by which no epoch can be selected."""
+    """Refuse validation rows by which no epoch can be selected."""
     for name, positive in (("majority", False), ("minority", True)):
         if any(len(rows.of_class(positive)) == 0 for rows in held_out if rows is not None):
             raise ValueError(

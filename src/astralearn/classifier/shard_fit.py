@@ -53,7 +53,7 @@ class Spread(Generic[P]):
 
     @classmethod
     def of(cls, pieces: P) -> Spread[P]:
-        """Refuses pieces that are wrong or do not go together."""
+        """Refuse pieces that are wrong or do not go together."""
         return cls(pieces, checked(pieces.each(describe), pieces.kind))
 
     @property

@@ -8,7 +8,7 @@ their inner loops), the arrays are used as they are: nothing is converted and no
 from __future__ import annotations
 
 import sys
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any
 
 import array_api_compat as compat
@@ -157,3 +157,15 @@ def _is_traced(value: Array) -> bool:
             torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(value)
         )
     return False
+
+
+def check_whole_numbers(**sizes: Any) -> None:
+    """Refuse sizes that are no whole numbers, by their names.
+
+    >>> check_whole_numbers(batch_size=6.4)
+    Traceback (most recent call last):
+    TypeError: batch_size must be a whole number; found 6.4
+    """
+    for name, size in sizes.items():
+        if not isinstance(size, Integral):
+            raise TypeError(f"{name} must be a whole number; found {size!r}")

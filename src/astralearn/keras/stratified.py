@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import keras
 import numpy as np
+
+from astralearn.core.inputs import check_whole_numbers
 
 
 class StratifiedBatches(keras.utils.PyDataset):
@@ -40,7 +41,9 @@ class StratifiedBatches(keras.utils.PyDataset):
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
-        _check_kinds(x, batch_size=batch_size, positives_per_batch=positives_per_batch)
+        check_whole_numbers(batch_size=batch_size, positives_per_batch=positives_per_batch)
+        if isinstance(x, dict):
+            raise TypeError("x must be one array of rows; found a dict of inputs")
         self.x, self.y = np.asarray(x), np.asarray(y)
         labels = self.y.reshape(-1)
         if len(self.x) != len(labels) or len(self.y) != len(labels):
@@ -80,12 +83,3 @@ class StratifiedBatches(keras.utils.PyDataset):
         packs = -(-len(self) * self.positives_per_batch // len(self.positives))
         self._dealt = np.concatenate([self._rng.permutation(self.positives) for _ in range(packs)])
         self._shuffled = self._rng.permutation(self.negatives)
-
-
-def _check_kinds(x: Any, **sizes: Any) -> None:
-    """Refuse a dict of inputs, and sizes that are no whole numbers."""
-    if isinstance(x, dict):
-        raise TypeError("x must be one array of rows; found a dict of inputs")
-    for name, size in sizes.items():
-        if not isinstance(size, Integral):
-            raise TypeError(f"{name} must be a whole number; found {size!r}")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +10,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from astralearn.core.inputs import check_whole_numbers
 from astralearn.torch.ranks import is_distributed
 
 
@@ -50,7 +49,9 @@ class StratifiedBatchSampler(Sampler[list[int]]):
         rank: int | None = None,
         seed: int = 0,
     ) -> None:
-        _check_whole(batch_size=batch_size, positives_per_batch=positives_per_batch, seed=seed)
+        check_whole_numbers(batch_size=batch_size, seed=seed)
+        if positives_per_batch is not None:
+            check_whole_numbers(positives_per_batch=positives_per_batch)
         y = one_per_example(labels)
         if not bool(((y == 0) | (y == 1)).all()):
             raise ValueError(f"labels must be 0 or 1; found {y[(y != 0) & (y != 1)][0].item()}")
@@ -129,15 +130,6 @@ class StratifiedBatchSampler(Sampler[list[int]]):
             of_0 = torch.tensor_split(of_round, self.num_replicas)[self.rank]
             of_1 = positives[dealt * few : (dealt + 1) * few]
             yield torch.cat([of_1, of_0]).tolist()
-
-
-def _check_whole(*, positives_per_batch: Any, **others: Any) -> None:
-    """Refuse what is no whole number, before a training loop would meet it."""
-    if positives_per_batch is not None:
-        others["positives_per_batch"] = positives_per_batch
-    for name, value in others.items():
-        if not isinstance(value, Integral):
-            raise TypeError(f"{name} must be a whole number; found {value!r}")
 
 
 def one_per_example(labels: object) -> Tensor:
