@@ -349,7 +349,8 @@ def g() -> None:
     from astralearn.engine import programs
     from astralearn.engine.epoch import compile_options
     from astralearn.engine.network import Architecture, initialise
-    from astralearn.engine.rows import LONG_RUN, SHORT_RUN, Fold, Rows
+    from astralearn.engine.packing import LONG_RUN, SHORT_RUN
+    from astralearn.engine.rows import Fold, Rows
     from astralearn.engine.stack import Settings, Stack
     from astralearn.engine.training import train
     from astralearn.engine.view import View

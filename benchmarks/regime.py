@@ -36,7 +36,7 @@ from astralearn.core.slope_rate import slope_rate
 from astralearn.engine import epoch as epochs_of
 from astralearn.engine import programs
 from astralearn.engine.network import forward, initialise, unflatten
-from astralearn.engine.rows import ClassRows, Packed
+from astralearn.engine.packing import ClassRows, Packed
 from astralearn.methods import PAPER_NETWORKS
 from astralearn.paper_network import PaperNetwork
 from astralearn.study.paper import PROTOCOL, TABLE_2
@@ -162,11 +162,10 @@ class _OutputRatio:
                 both = jnp.stack([jnp.sum(weight * astra(x, b, xp=jnp), axis=1), weight.sum(1)])
                 return sums + both, None
 
-            weight = jnp.broadcast_to(
-                rows.weight, (len(rows.weight), len(own), rows.weight.shape[-1])
-            )
+            weight = _chunks(rows.weight)
+            weight = jnp.broadcast_to(weight, (len(weight), len(own), weight.shape[-1]))
             start = jnp.zeros((2, len(own)), own.dtype)
-            sums = jax.lax.scan(add, start, (rows.features, weight))[0]
+            sums = jax.lax.scan(add, start, (_chunks(rows.features), weight))[0]
             return sums[0] / sums[1]
 
         self.ratio = (1 - mean_output(data.positives)) / mean_output(data.negatives)
@@ -174,6 +173,11 @@ class _OutputRatio:
 
     def slope_rate(self, rate: Any, _ratio: Any, **how: Any) -> Any:
         return slope_rate(rate, self.ratio, **how)
+
+
+def _chunks(array: Any) -> Any:
+    """The chunks of all blocks, one after the other."""
+    return array.reshape(-1, *array.shape[2:])
 
 
 def _batch_step(
@@ -185,18 +189,18 @@ def _batch_step(
     """
     key = jax.random.fold_in(jax.random.key(0), state.epoch[0])
     of_negatives, of_positives = jax.random.split(key)
-    features, weight = data.negatives.features, data.negatives.weight
+    features, weight, held_out = (_chunks(array) for array in data.negatives)
     n_chunks, length = features.shape[0], features.shape[-1]
     n = max(1, round(share * n_chunks * length))
     chunk, place = jnp.divmod(jax.random.randint(of_negatives, (n,), 0, n_chunks * length), length)
 
     def some(array: Any) -> Any:
-        return jnp.moveaxis(array[chunk, ..., place], 0, -1)[None]
+        return jnp.moveaxis(array[chunk, ..., place], 0, -1)[None, None]
 
     positives = data.positives
     drawn = jax.random.bernoulli(of_positives, share, positives.weight.shape[-1:])
     batch = Packed(
-        ClassRows(some(features), some(weight), some(data.negatives.held_out)),
+        ClassRows(some(features), some(weight), some(held_out)),
         positives._replace(weight=positives.weight * drawn),
         data.rescaling,
     )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import itertools
 import os
 import resource
@@ -67,13 +68,17 @@ def stack_of(rows: int, number: int, everywhere: tuple[float, float] | None):
 def loops_of(stack, places):
     """A function of n for each group of networks, which runs so many epochs."""
     from astralearn.engine import training
-    from astralearn.engine.rows import SHORT_RUN
+    from astralearn.engine.packing import SHORT_RUN
 
     settings = training.Settings(loss="root_gmn", epochs=100)
-    size = stack.fewest_groups() if places is not None else None
+    groups = stack.groups()
+    laid = None
+    if places is not None:
+        cut = functools.partial(SHORT_RUN.cut, n_networks=len(groups[0]))
+        laid = places.lay(stack.folds[0], cut)
     found = []
-    for index, members in enumerate(stack.groups(size)):
-        group = training._Group.of(stack, settings, index, members, SHORT_RUN, places)
+    for index, members in enumerate(groups):
+        group = training._Group.of(stack, settings, index, members, SHORT_RUN, places, laid)
         state, advance = training._begin(stack, settings, group)
         found.append(lambda n, state=state, advance=advance: np.asarray(advance(state, n)[1].rate))
     return found
@@ -88,11 +93,13 @@ def serve(number: int, n: int, address: str, rows: int) -> None:
     from astralearn.engine.places import Places
 
     share = rows // n
-    (loop,) = loops_of(stack_of(share, number, (0.999 * rows, 0.001 * rows)), Places.of_processes())
+    stack = stack_of(share, number, (0.999 * rows, 0.001 * rows))
+    loops = loops_of(stack, Places.of_processes())
     print("ready", flush=True)
     for line in sys.stdin:
         before = _cpu()
-        loop(int(line))
+        for loop in loops:
+            loop(int(line))
         print(f"done {_cpu() - before}", flush=True)
     os._exit(0)
 
@@ -113,6 +120,7 @@ class Processes:
             subprocess.Popen(
                 [sys.executable, __file__, "serve", str(k), str(n), address, str(rows)],
                 stderr=subprocess.DEVNULL,
+                env=os.environ | {"NPROC": "1"},  # as astralearn.dask.process has it
                 **pipes,
             )
             for k in range(n)
@@ -142,12 +150,15 @@ class Processes:
         return said
 
 
-def bytes_per_epoch() -> int:
-    """What one process tells: three means and a peak of each class, and two gradients."""
+def bytes_per_epoch(rows: int) -> int:
+    """What two processes tell: of every block three means, a peak and a gradient."""
     from astralearn.engine.network import Architecture
+    from astralearn.engine.packing import SHORT_RUN
 
-    parameters = Architecture(FEATURES, (HIDDEN,)).n_parameters
-    return 4 * NETWORKS * (2 * 4 + 2 * (parameters + 1))
+    numbers = 4 + Architecture(FEATURES, (HIDDEN,)).n_parameters + 1
+    of_positives = rows // 1000
+    cuts = [SHORT_RUN.cut(n, of=rows, n_networks=1) for n in (rows - of_positives, of_positives)]
+    return 4 * NETWORKS * numbers * sum(cut.blocks for cut in cuts)
 
 
 def epochs(sizes: list[int]) -> None:
@@ -183,7 +194,7 @@ def epochs(sizes: list[int]) -> None:
                 median=statistics.median(seconds),
                 least=min(seconds),
                 cpu=statistics.median(cpus),
-                bytes=0 if n == 1 else bytes_per_epoch(),
+                bytes=0 if n == 1 else bytes_per_epoch(rows),
             )
 
 
@@ -191,7 +202,7 @@ def through_dask() -> None:
     """One task per worker and epoch, each giving sums of the same size, added by the client."""
     import distributed
 
-    size = bytes_per_epoch() // 4
+    size = bytes_per_epoch(3_000) // 4
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         workers = sorted(client.nthreads())
@@ -223,7 +234,7 @@ def through_dask() -> None:
 
 
 def equal() -> None:
-    """Fits of 500 epochs by two and three workers, and of rows in another order, beside the local.
+    """Fits of 500 epochs by two and three workers, and of reordered rows, beside the local.
 
     Partitions are uneven; one of them has nothing but positives, and all of them.
     """
@@ -274,6 +285,8 @@ def kept() -> list[dict[str, str]]:
 
 def page() -> None:
     """Write the table and the projection of docs/speed.md."""
+    from astralearn.engine.packing import MOST_BLOCKS
+
     key = ("part", "case", "rows", "processes")
     found = {tuple(row[name] for name in key): row for row in kept()}
     sizes = sorted({int(row["rows"]) for row in kept() if row["part"] == "epochs"})
@@ -284,10 +297,12 @@ def page() -> None:
     least, most = sizes[0], sizes[-1]
     talk = ms("processes", least, 2) - ms("local", least, 1)
     cpu = {n: float(found["epochs", c, str(most), str(n)]["cpu"]) for c, n in CASES[:2]}
-    sent = int(found["epochs", "processes", str(least), "2"]["bytes"])
+    told = int(found["epochs", "processes", str(most), "2"]["bytes"])
     through = 1e3 * float(found["dask", "tasks", "0", "2"]["median"])
     rows, n = 10**9, 100
-    compute, talking = rows / n * cpu[1] / most, talk / 1e3 * (n - 1)
+    # A worker has whole blocks of rows.
+    share = -(-MOST_BLOCKS // n) / MOST_BLOCKS
+    compute, talking = rows * share * cpu[1] / most, talk / 1e3 * (n - 1)
     lines = [
         f"Milliseconds per epoch of {NETWORKS} networks of {HIDDEN} units on {FEATURES} features, "
         f"medians of {TURNS} turns ([records](../benchmarks/results/scale.csv)):",
@@ -301,7 +316,8 @@ def page() -> None:
         "",
         "They ran in turns on two cores, which three processes share.",
         "",
-        f"- A process tells {sent:,} bytes to every other in an epoch, in one talk.",
+        f"- At {most:,} rows each process is told {told:,} bytes an epoch, the sums of all blocks,",
+        "  however many processes there are.",
         f"- At {least:,} rows two processes add {talk:.2g} ms to an epoch.",
         f"- At {most:,} rows two processes do",
         f"  {ms('local', most, 1) / ms('processes', most, 2):.2f}",
@@ -315,7 +331,8 @@ def page() -> None:
         "",
         f"**A projection, not a measurement, to {rows:,} rows on {n} workers of one core.** A row",
         f"takes {1e9 * cpu[1] / most:.0f} ns of a core in an epoch (CPU time at {most:,} rows), so",
-        f"a worker's {rows // n:,} rows take {compute:.2g} s. A ring of {n} has {n - 1} times the",
+        f"the {rows * share:,.0f} rows of a worker's {-(-MOST_BLOCKS // n)} blocks of",
+        f"{MOST_BLOCKS} take {compute:.2g} s. A ring of {n} has {n - 1} times the",
         f"steps of two, {talking:.2g} s at the cost above. Together that",
         f"is {compute + talking:.2g} s an",
         f"epoch and {250 * (compute + talking) / 60:.2g} minutes for 250. The network between",
@@ -333,7 +350,8 @@ def apart(found: dict[tuple[str, ...], dict[str, str]]) -> list[str]:
 
     def most(column: str, case: str, *counts: int) -> str:
         of = [found["equal", case, str(EQUAL_ROWS), str(n)] for n in counts]
-        return f"{max(float(row[column]) for row in of):.1g}"
+        largest = max(float(row[column]) for row in of)
+        return "0" if largest == 0 else f"{largest:.1g}"
 
     columns = ("parameters", "predictions")
     lines = [

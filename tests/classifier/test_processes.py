@@ -49,7 +49,7 @@ def test_a_process_alone_is_all_pieces(monkeypatch):
     assert processes.each(lambda piece, more: len(piece.X) + more, [(4,)]) == [7]
     assert processes.merged(lambda piece: len(piece.y), max) == 3
     assert processes.first("seed") == "seed"
-    assert processes.share(5) == slice(0, 5, 1)
+    assert processes.number == 0
 
 
 @pytest.mark.slow

@@ -215,3 +215,25 @@ def test_two_copies_of_one_positive_are_not_enough_to_hold_one_out():
     rows.X[1] = rows.X[0]
     with pytest.raises(ValueError, match=r"two distinct rows of the minority class, .* found 1\."):
         whole(rows, fraction=0.25)
+
+
+def test_the_view_of_many_rows_is_the_same_to_the_bit_in_any_order_and_any_parts(monkeypatch):
+    monkeypatch.setattr(rows_of_user, "MERGED_UP_TO", 100)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 5)) * 10.0 ** np.arange(-4, 6, 2) + [0, 1, -50, 1e5, 3e6]
+    whole = Rows(X, rng.uniform(size=3_000) < 0.01, rng.uniform(0.5, 2, 3_000))
+    options = rows_of_user.ViewOptions(standardize=True, clip=None, distance=True)
+    expected = rows_of_user.view_of(whole, options)
+    np.testing.assert_allclose(expected.scale[:5], X.std(axis=0), rtol=0.1)
+    reordered = rows_of_user.view_of(whole.take(rng.permutation(3_000)), options)
+    for found, of_whole in zip(reordered, expected, strict=True):
+        np.testing.assert_array_equal(found, of_whole)
+    monkeypatch.setattr(rows_of_user, "MERGED_UP_TO", 3_000)
+    few = rows_of_user.view_of(whole, options)
+    np.testing.assert_allclose((expected.mean - few.mean) / few.scale, 0, atol=1e-6)
+    np.testing.assert_allclose(few.scale, expected.scale, rtol=1e-7)
+
+
+def test_the_first_of_equal_rows_stands_for_all():
+    X = np.asarray([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0], [2.0, 0.0], [3.0, 1.0]])
+    assert rows_of_user.first_of_equals(X).tolist() == [0, 1, 0, 1, 4]

@@ -12,7 +12,8 @@ from astralearn.core.warp import of_slope
 from astralearn.engine.epoch import compile_options
 from astralearn.engine.network import Architecture, initialise
 from astralearn.engine.objective import BothSums, ClassSums, Gradient, Seen, class_sums
-from astralearn.engine.rows import CHUNK_ROWS, ClassRows, Fold, Rows
+from astralearn.engine.packing import CHUNK_ROWS, ClassRows
+from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.training import Settings, Stack, train
 from astralearn.engine.view import View
 
@@ -71,10 +72,10 @@ def test_sums_over_a_whole_chunk_keep_their_digits(kind, n_networks, thorough):
     architecture, n = Architecture(3, (2,)), CHUNK_ROWS
     rng = np.random.default_rng(0)
     some_features, some_weights, bound = ROWS[kind]
-    features = np.ones((1, 4, n))
-    features[0, :3] = some_features(rng, (3, n))
+    features = np.ones((1, 1, 4, n))
+    features[0, 0, :3] = some_features(rng, (3, n))
     parameters = rng.normal(size=(n_networks, architecture.n_parameters))
-    weight, slope = some_weights(rng, n).reshape(1, 1, n), np.linspace(2, 8, n_networks)
+    weight, slope = some_weights(rng, n).reshape(1, 1, 1, n), np.linspace(2, 8, n_networks)
 
     def sums(dtype):
         rows = ClassRows(features.astype(dtype), weight.astype(dtype), None)

@@ -9,7 +9,8 @@ import torch_reference
 from astralearn.core import LOSSES
 from astralearn.engine import epoch
 from astralearn.engine.network import Architecture, initialise
-from astralearn.engine.rows import Chunks, Fold, Rows
+from astralearn.engine.packing import Chunks
+from astralearn.engine.rows import Fold, Rows
 from astralearn.engine.stack import Settings, Stack
 from astralearn.engine.training import train
 from astralearn.engine.view import View

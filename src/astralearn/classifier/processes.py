@@ -72,11 +72,12 @@ class Processes(Pieces):
         """What the first process has for the value."""
         return self.each(lambda _: value)[0]
 
-    def share(self, n: int) -> slice:
-        """Which of n rows that all processes have are this one's part."""
+    @property
+    def number(self) -> int:
+        """Of this process among them."""
         import jax
 
-        return slice(jax.process_index(), n, jax.process_count())
+        return jax.process_index()
 
 
 def _own(rows: Any) -> Any:

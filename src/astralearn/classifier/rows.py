@@ -23,6 +23,9 @@ MERGED_UP_TO = 100_000
 LEAST_VARIANCE = 1e-6  # of a scaled feature in the majority, for which it is taken at least
 LEAST_SPREAD = 1e-6  # of the distances, in multiples of their mean: less is rounding
 HUGE = 1e100  # features beyond it, or below its inverse, are squared in a unit of their own
+# Of many rows, a mean is one of so many steps in a standard deviation, a deviation one in its power
+# of two, and a covariance one in the typical variance.
+MEAN_STEPS, SCALE_STEPS, COVARIANCE_STEPS = 2.0**20, 2.0**26, 2.0**32
 # With more, the majority's covariance costs more than the training and means little.
 MOST_FEATURES = 1_000
 
@@ -200,11 +203,17 @@ def _with_the_rarer_class_merged(rows: Rows) -> tuple[Rows, np.ndarray]:
     members = np.flatnonzero(rows.positive == (2 * rows.positive.sum() <= len(rows.X)))
     if len(members) > MERGED_UP_TO:
         return rows, place
-    _, first, of = np.unique(rows.X[members], axis=0, return_index=True, return_inverse=True)
-    if len(first) == len(members):
+    first = first_of_equals(rows.X[members])
+    if np.all(first == np.arange(len(members))):
         return rows, place  # and no second array of weights
-    place[members] = members[first[of.ravel()]]
+    place[members] = members[first]
     return Rows(rows.X, rows.positive, np.bincount(place, rows.weight, minlength=len(place))), place
+
+
+def first_of_equals(X: np.ndarray) -> np.ndarray:
+    """For each row the number of the first that equals it, (rows,)."""
+    _, first, of = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[of.ravel()])
 
 
 def view_of(rows: Rows | Shards, options: ViewOptions) -> View:
@@ -230,9 +239,10 @@ def scaled(rows: Rows | Shards, limit: float) -> View:
         return Moments.of(some, lambda X: X / unit, len(unit))
 
     moments = rows.merged(look, Moments.plus)
-    scale = np.sqrt(moments.about / moments.weight) * unit
+    scale = np.sqrt(moments.about / moments.weight)
+    mean, scale = (values * unit for values in _settled(moments.mean, scale, rows))
     varies = (high / 2 - low / 2 > 2 * np.finfo(rows.dtype).eps * largest) & (scale > 0)
-    mean = np.where(varies, moments.mean * unit, low)
+    mean = np.where(varies, mean, low)
     return View(mean, np.where(varies, scale, 1.0), limit=limit)
 
 
@@ -255,16 +265,39 @@ def with_distance(view: View, rows: Rows | Shards) -> View:
     shrink = (p + 1) / (rows.n_negatives + p + 1)
     typical = max(np.trace(covariance) / p, LEAST_VARIANCE)
     covariance = (1 - shrink) * covariance + shrink * typical * np.eye(p)
+    centre, _ = _settled(moments.mean, np.ones(p), rows)
+    if rows.n_rows > MERGED_UP_TO:
+        power_of_two = np.ldexp(1.0, np.frexp(typical)[1])
+        covariance = _to_steps(covariance, power_of_two / COVARIANCE_STEPS)
     root = solve_triangular(cholesky(covariance), np.eye(p), lower=True).T
-    seen = View(
-        np.append(view.mean, 0.0), np.append(view.scale, 1.0), moments.mean, root, view.limit
-    )
+    seen = View(np.append(view.mean, 0.0), np.append(view.scale, 1.0), centre, root, view.limit)
     distances = rows.merged(
         lambda some: Moments.of(some, lambda X: seen.inputs(X)[-1:].T, 1), Moments.plus
     )
-    mean, spread = distances.mean, np.sqrt(distances.about / distances.weight)
+    spread = np.sqrt(distances.about / distances.weight)
+    mean, spread = _settled(distances.mean, spread, rows)
     spread = np.where(spread > LEAST_SPREAD * mean, spread, 1.0)
     return seen._replace(mean=np.append(view.mean, mean), scale=np.append(view.scale, spread))
+
+
+def _settled(
+    mean: np.ndarray, scale: np.ndarray, rows: Rows | Shards
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and deviations of many rows, in steps that rounding does not reach.
+
+    Rows in several places are added in another order than in one. Of few rows, as they are: those
+    are always brought to one place.
+    """
+    if rows.n_rows <= MERGED_UP_TO:
+        return mean, scale
+    mantissa, exponent = np.frexp(scale)
+    scale = np.ldexp(_to_steps(mantissa, 1 / SCALE_STEPS), exponent)
+    step = np.where(scale > 0, scale, 1.0) / MEAN_STEPS
+    return _to_steps(mean, step), scale
+
+
+def _to_steps(values: np.ndarray, step: np.ndarray | float) -> np.ndarray:
+    return np.asarray(np.round(values / step) * step)
 
 
 class Moments(NamedTuple):

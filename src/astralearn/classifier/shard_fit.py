@@ -18,7 +18,13 @@ from astralearn.classifier.checks import LabelSums
 from astralearn.classifier.left_whole import left_whole
 from astralearn.classifier.prediction import solved_shift
 from astralearn.classifier.processes import Processes, alone
-from astralearn.classifier.rows import MERGED_UP_TO, count_factor, view_of
+from astralearn.classifier.rows import (
+    MERGED_UP_TO,
+    count_factor,
+    first_of_equals,
+    merged,
+    view_of,
+)
 from astralearn.classifier.shards import (
     Described,
     Piece,
@@ -30,7 +36,7 @@ from astralearn.classifier.shards import (
     whole_piece,
 )
 from astralearn.core.elementary import sigmoid
-from astralearn.engine.rows import Extent, Fold
+from astralearn.engine.rows import Extent, Fold, Rows
 from astralearn.engine.view import View
 
 if TYPE_CHECKING:
@@ -146,9 +152,11 @@ def _fit_networks(
             from astralearn.classifier.fitting import check_both_classes
 
             check_both_classes([held_out], model.selection)
-        held_out = held_out.take(np.arange(len(held_out.X))[processes.share(len(held_out.X))])
+        held_out = merged(held_out)
     rows = task.shards.reading.rows(processes.own)
-    rows = replace(rows, weight=rows.weight * task.factor)
+    rows = _with_the_rarer_class_merged(
+        processes, replace(rows, weight=rows.weight * task.factor), task.shards.counts()
+    )
     positives = task.sums.of_label(model.minority_class_)
     everywhere = np.asarray([task.sums.weight.sum() - positives, positives]) * task.factor
     fold = Fold(rows, task.view, held_out, model._costs(task.sums), (everywhere[0], everywhere[1]))
@@ -199,6 +207,27 @@ class _Task:
             prior=sums.of_label(model.minority_class_) / weight,
             earlier=earlier,
         )
+
+
+def _with_the_rarer_class_merged(processes: Processes, rows: Rows, counts: np.ndarray) -> Rows:
+    """The rows here as they are merged where all are in one place.
+
+    counts: negatives and positives of each process, (processes, 2).
+    """
+    of_both = counts.sum(axis=0)
+    if of_both.min() > MERGED_UP_TO:
+        return rows
+    members = rows.of_class(bool(of_both[1] <= of_both[0]))
+    everyones = processes.each(lambda _: (rows.X[members], rows.weight[members]))
+    X, weight = (np.concatenate(part) for part in zip(*everyones, strict=True))
+    first = first_of_equals(X)
+    if np.all(first == np.arange(len(X))):
+        return rows
+    together = np.bincount(first, weight, minlength=len(weight))
+    before = sum(len(own) for _, own in everyones[: processes.number])
+    at_first = rows.weight.copy()
+    at_first[members] = together[before : before + len(members)]
+    return replace(rows, weight=at_first)
 
 
 def _prior_shift(

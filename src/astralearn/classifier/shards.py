@@ -171,6 +171,10 @@ class Shards:
         return functools.reduce(Extent.plus, [one.extent for one in self.described])
 
     @property
+    def n_rows(self) -> int:
+        return int(self.counts().sum())
+
+    @property
     def n_negatives(self) -> int:
         return int(self.counts()[:, 0].sum())
 

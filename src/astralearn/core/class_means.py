@@ -89,15 +89,17 @@ def count_class(
     peaked: bool,
     axis: Axis,
     xp: Any,
+    total: Array | None = None,
 ) -> tuple[ClassMeans, Array, Array]:
     """Count examples of one class from what `core.warp` knows of them.
 
     wrong, right, log_right: σ(m), σ(−m) and its logarithm; None where that is not wanted.
     weight: ≥ 0, of their shape.
     power, peaked: as in `count`.
+    total: Σw, where it is known.
     Returns the means, the peak, and each example's w right^q/e^peak.
     """
-    total = xp.sum(weight, axis=axis)
+    total = xp.sum(weight, axis=axis) if total is None else total
     divisor = or_one(total, xp)
     peak = xp.zeros_like(total)
     if power == 0:

@@ -77,6 +77,8 @@ def run(folder: Path, job: Job) -> None:
     """Train with the others; the first process writes what came out."""
     import jax
 
+    # XLA's threads are those of all cores otherwise, and those of other workers' processes as well.
+    os.environ["NPROC"] = str(job.devices)
     if not os.environ.get("JAX_PLATFORMS"):
         jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_cpu_collectives_implementation", "gloo")

@@ -23,8 +23,8 @@ from astralearn.core.losses import LOSSES, Loss
 from astralearn.core.slope_rate import slope_rate
 from astralearn.core.warp import of_slope
 from astralearn.engine.network import Architecture, for_own_inputs, for_shared_inputs, penalised
-from astralearn.engine.objective import BothSums, Gradient, Seen, class_sums
-from astralearn.engine.rows import Packed
+from astralearn.engine.objective import AcrossPlaces, BothSums, Gradient, Seen, class_sums
+from astralearn.engine.packing import Packed
 from astralearn.engine.stack import Settings, State
 
 LONG = 5_000  # epochs from which it pays to compile thoroughly
@@ -63,7 +63,7 @@ class Static(NamedTuple):
 
     valued: whether the loop takes the value of a loss that is a mean in every epoch; otherwise it
         is taken when the loop is done.
-    axis: of a mesh, whose devices hold the rows; None where they are in one place.
+    across: where the rows' blocks lie; None where they are in one place.
     trail: whether the parameters that an epoch saw are handed out.
     """
 
@@ -73,12 +73,12 @@ class Static(NamedTuple):
     selection: str
     sam: str
     valued: bool
-    axis: str | None = None
+    across: AcrossPlaces | None = None
     trail: bool = False
 
 
 def what_is_compiled(
-    architecture: Architecture, settings: Settings, axis: str | None = None
+    architecture: Architecture, settings: Settings, across: AcrossPlaces | None = None
 ) -> Static:
     """The words of the settings."""
     return Static(
@@ -89,7 +89,7 @@ def what_is_compiled(
         sam=settings.sam,
         # In short runs another look at the rows takes longer to compile.
         valued=settings.epochs < LONG,
-        axis=axis,
+        across=across,
         trail=settings.trail,
     )
 
@@ -285,7 +285,9 @@ def sums_of(
         negatives=look(data.negatives, static.architecture, positive=False),
         positives=look(data.positives, static.architecture, positive=True),
     )
-    return both if static.axis is None else both.everywhere(static.loss, static.axis)
+    if static.across is not None:
+        both = both.everywhere(static.across)
+    return both.added(static.loss)
 
 
 def penalty(means: Means, alpha: Array) -> Array:

@@ -19,9 +19,9 @@ from astralearn.core.inputs import Array
 from astralearn.engine.epoch import Epoch, Static, gradients_of, penalty, record_of, sums_of
 from astralearn.engine.network import penalised
 from astralearn.engine.objective import Seen
+from astralearn.engine.packing import Packed
 from astralearn.engine.places import Places
 from astralearn.engine.programs import program
-from astralearn.engine.rows import Packed
 
 
 class Minimum(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 
 from astralearn.core.inputs import Array
 from astralearn.engine import reproducible
-from astralearn.engine.rows import Rescaling
+from astralearn.engine.packing import Rescaling
 from astralearn.engine.view import View
 
 BLOCK = 16_384  # rows predicted at once

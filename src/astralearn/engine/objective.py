@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from astralearn.core.class_means import LOG_NOTHING, ClassMeans, Means, add_class, count_class
@@ -19,7 +20,7 @@ from astralearn.core.inputs import Array
 from astralearn.core.losses import Loss
 from astralearn.core.warp import OfSlope, Pulls, negatives, positives
 from astralearn.engine.network import Architecture, backward, forward, unflatten
-from astralearn.engine.rows import ClassRows
+from astralearn.engine.packing import ClassRows
 
 
 class Gradient(NamedTuple):
@@ -37,7 +38,7 @@ class Gradient(NamedTuple):
 
 
 class ClassSums(NamedTuple):
-    """What one class adds up to.
+    """What one class adds up to; of several blocks of it, with a leading axis.
 
     means: of the training rows, each (K,).
     peak: the unit of the gradient is e^peak, (K,).
@@ -81,23 +82,37 @@ class BothSums(NamedTuple):
             self.positives.gradient.times(2.0 * positive_share * by_positives),
         )
 
-    def plus(self, other: BothSums, loss: Loss) -> BothSums:
-        """The sums of these rows and of others."""
-        return BothSums(*(_add(*of_class, loss) for of_class in zip(self, other, strict=True)))
+    def everywhere(self, across: AcrossPlaces) -> BothSums:
+        """The sums of all blocks in their order, from those of the blocks here.
 
-    def everywhere(self, loss: Loss, axis: str) -> BothSums:
-        """These sums over all devices along a mesh's axis: all that travels in an epoch.
-
-        Every device is told those of all and adds them in the same order. One talk is quicker than
-        two of fewer bytes.
+        This is all that travels in an epoch. One talk is quicker than two of fewer bytes.
         """
         own, restored = ravel_pytree(self)
-        told = jax.lax.all_gather(own, axis)
-        return jax.lax.scan(
-            lambda sums, other: (sums.plus(restored(other), loss), None),
-            restored(told[0]),
-            told[1:],
-        )[0]
+        told = jax.vmap(restored)(jax.lax.all_gather(own, across.axis))
+        return BothSums(
+            *(
+                jax.tree.map(lambda a, order=order: a.reshape(-1, *a.shape[2:])[order], of_class)
+                for of_class, order in zip(
+                    told, (np.asarray(across.negatives), np.asarray(across.positives)), strict=True
+                )
+            )
+        )
+
+    def added(self, loss: Loss) -> BothSums:
+        """The sums over all blocks, added in their order."""
+        return BothSums(*(_added(of_class, loss) for of_class in self))
+
+
+class AcrossPlaces(NamedTuple):
+    """Where the blocks of rows lie in several places.
+
+    axis: of a mesh of places, each with room for as many blocks.
+    negatives, positives: of each block in order, its place among the rooms of all places.
+    """
+
+    axis: str
+    negatives: tuple[int, ...]
+    positives: tuple[int, ...]
 
 
 class Seen(NamedTuple):
@@ -121,7 +136,7 @@ def class_sums(
     loss: Loss,
     valued: bool,
 ) -> ClassSums:
-    """One class's sums over all chunks.
+    """One class's sums over each block of chunks.
 
     parameters: (K, P).
     shared: `of_slope` of slopes (K, 1); None for the plain sigmoid.
@@ -137,6 +152,9 @@ def class_sums(
         pulls: Pulls = kernel(x, shared, xp=jnp)
 
         def counted(weight: Array, *, peaked: bool) -> tuple[ClassMeans, Array, Array]:
+            # Whether XLA divides by what it knows to be one number for all networks, or multiplies
+            # by its inverse, depends on the program. All programs are to round alike.
+            total = jnp.broadcast_to(jnp.sum(weight, axis=1), x.shape[:1])
             return count_class(
                 pulls.wrong,
                 pulls.right,
@@ -146,6 +164,7 @@ def class_sums(
                 peaked=peaked,
                 axis=1,
                 xp=jnp,
+                total=jax.lax.optimization_barrier(total),
             )
 
         # Negatives are many, and as a class far from lost.
@@ -160,19 +179,38 @@ def class_sums(
             held_out=None if chunk.held_out is None else counted(chunk.held_out, peaked=False)[0],
         )
 
+    nothing = _nothing(parameters, validates=rows.held_out is not None)
+
+    def of_block(block: ClassRows) -> ClassSums:
+        if block.weight.shape[0] == 1:
+            return of_chunk(jax.tree.map(lambda a: a[0], block))
+        return jax.lax.scan(
+            lambda sums, chunk: (_add(sums, of_chunk(chunk), loss), None), nothing, block
+        )[0]
+
     if rows.weight.shape[0] == 1:
-        return of_chunk(jax.tree.map(lambda a: a[0], rows))
+        sums = of_block(jax.tree.map(lambda a: a[0], rows))
+        return jax.tree.map(lambda a: a[None], sums)
+    return jax.lax.scan(lambda _, block: (None, of_block(block)), None, rows)[1]
+
+
+def _added(blocks: ClassSums, loss: Loss) -> ClassSums:
+    if blocks.peak.shape[0] == 1:
+        return jax.tree.map(lambda a: a[0], blocks)
+    nothing = _nothing(blocks.gradient.parameters[0], validates=blocks.held_out is not None)
+    return jax.lax.scan(lambda sums, block: (_add(sums, block, loss), None), nothing, blocks)[0]
+
+
+def _nothing(parameters: Array, *, validates: bool) -> ClassSums:
+    """The sums of no rows."""
     zero = jnp.zeros_like(parameters[:, 0])
     empty = ClassMeans(zero, zero, zero)
-    nothing = ClassSums(
+    return ClassSums(
         means=empty,
         peak=zero + LOG_NOTHING,
         gradient=Gradient(jnp.zeros_like(parameters), zero),
-        held_out=None if rows.held_out is None else empty,
+        held_out=empty if validates else None,
     )
-    return jax.lax.scan(
-        lambda sums, chunk: (_add(sums, of_chunk(chunk), loss), None), nothing, rows
-    )[0]
 
 
 def _add(a: ClassSums, b: ClassSums, loss: Loss) -> ClassSums:

@@ -109,11 +109,6 @@ class Stack:
         """Whether the rows are those of one place among several."""
         return self.folds[0].everywhere is not None
 
-    def fewest_groups(self) -> int:
-        """Networks of a group where as few groups as can be hold all."""
-        n = len(self.fold_of)
-        return -(-n // -(-n // GROUP))
-
     def own_alpha(self, members: list[int]) -> np.ndarray:
         """L2 of these networks, (members,)."""
         alpha = np.zeros(len(members)) if self.alpha is None else self.alpha[members]

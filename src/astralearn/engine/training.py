@@ -10,6 +10,7 @@ all of them, a group after the other.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import threading
 import time
@@ -32,9 +33,10 @@ from astralearn.engine.epoch import (
 )
 from astralearn.engine.fork import check_fork
 from astralearn.engine.lbfgs import minimise
-from astralearn.engine.places import AXIS, Places, any_says
+from astralearn.engine.objective import AcrossPlaces
+from astralearn.engine.packing import LONG_RUN, SHORT_RUN, Chunks, Packed, pack
+from astralearn.engine.places import Laid, Places, any_says
 from astralearn.engine.programs import program
-from astralearn.engine.rows import LONG_RUN, SHORT_RUN, Chunks, Packed, pack
 from astralearn.engine.stack import History, Settings, Stack, State, Trained
 
 LARGE_BYTES = 10**8  # bytes
@@ -62,7 +64,7 @@ class _Group:
     """Networks that train as one.
 
     members: their numbers in the stack.
-    places: that hold the rows; None for this one.
+    places, laid: that hold the rows, and where these lie; None for this one.
     """
 
     index: int
@@ -71,6 +73,7 @@ class _Group:
     start: State
     hyper: Hyperparameters
     places: Places | None
+    laid: Laid | None
 
     @classmethod
     def of(
@@ -81,6 +84,7 @@ class _Group:
         members: list[int],
         chunks: Chunks,
         places: Places | None,
+        laid: Laid | None,
     ) -> _Group:
         alpha, highest = stack.own_alpha(members), stack.own_raw_slope_max(members)
         folds = stack.folds_of(members)
@@ -92,12 +96,17 @@ class _Group:
                 n_networks=len(members),
                 dtype=stack.dtype,
                 chunks=chunks,
-                room=None if places is None else places.room(folds[0]),
+                here=None if laid is None else laid.here,
             ),
             start=stack.start(members, settings.slope_rate_min),
             hyper=hyperparameters(settings, alpha=alpha, raw_slope_max=highest),
             places=places,
+            laid=laid,
         )
+
+    @property
+    def across(self) -> AcrossPlaces | None:
+        return None if self.laid is None else self.laid.across
 
     def on_devices(self) -> Packed:
         """The rows as they lie: no second copy."""
@@ -160,18 +169,20 @@ def train(
     lbfgs = settings.solver == "lbfgs"
     places = Places.of_processes() if stack.is_spread else None
     if places is not None:
-        # Each place has a core of its own, and fewer groups tell each other less.
-        n_jobs, group = 1, stack.fewest_groups()
+        n_jobs = 1  # each place has a core of its own
     groups = stack.groups(1 if lbfgs else group)
     if chunks is None:
-        is_long = settings.epochs >= LONG and not lbfgs and places is None
-        chunks = LONG_RUN if is_long else SHORT_RUN
+        chunks = LONG_RUN if settings.epochs >= LONG and not lbfgs else SHORT_RUN
+    laid = None
+    if places is not None:
+        cut = functools.partial(chunks.cut, n_networks=len(groups[0]))
+        laid = places.lay(stack.folds[0], cut)
     deadline = time.monotonic() + settings.time_limit
     control = _Control(len(groups), deadline, progress, is_shared=places is not None)
 
     def run(index: int) -> _Ended:
         with _own_settings(stack.dtype):
-            one = _Group.of(stack, settings, index, groups[index], chunks, places)
+            one = _Group.of(stack, settings, index, groups[index], chunks, places, laid)
             return (_run_lbfgs if lbfgs else _run_adam)(stack, settings, control, one)
 
     ended, interrupted = _in_threads(run, len(groups), n_jobs, control)
@@ -234,7 +245,7 @@ def _begin(
     loop = program(
         epochs,
         (group.start, rows, group.hyper),
-        static=what_is_compiled(stack.architecture, settings, group.places and AXIS),
+        static=what_is_compiled(stack.architecture, settings, group.across),
         thorough=settings.epochs >= LONG,
         places=group.places,
     )
@@ -254,7 +265,7 @@ def _segment(settings: Settings, group: _Group) -> int:
     if settings.records is not None:
         return max(1, -(-settings.epochs // settings.records))
     weights = group.rows.negatives.weight, group.rows.positives.weight
-    n_rows = sum(weight.shape[0] * weight.shape[-1] for weight in weights)
+    n_rows = sum(weight.size // weight.shape[-2] for weight in weights)
     quick = min(TENTH, QUICK // (len(group.members) * n_rows))
     if group.places is not None:
         # All places need one answer, whatever they hold, and a record is a talk of its own.
@@ -292,7 +303,7 @@ def _run_lbfgs(stack: Stack, settings: Settings, control: _Control, group: _Grou
     end = minimise(
         group.on_devices(),
         np.concatenate([start.parameters[0], start.raw_slope]),
-        what_is_compiled(stack.architecture, settings, group.places and AXIS),
+        what_is_compiled(stack.architecture, settings, group.across),
         alpha=float(group.hyper.alpha[0]),
         raw_slope_max=float(group.hyper.raw_slope_max[0]),
         iterations=settings.epochs,
