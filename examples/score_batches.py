@@ -25,7 +25,7 @@ def score_with_pyarrow(model, source: Path, out: Path) -> None:
     """Memory holds one batch, whatever the file's size."""
     schema = pa.schema([("risk", pa.float64())])
     with pq.ParquetFile(source) as file, pq.ParquetWriter(out, schema) as writer:
-        for batch in file.iter_batches(batch_size=100_000, columns=COLUMNS):
+        for batch in file.iter_batches(batch_size=40_000, columns=COLUMNS):
             risk = model.predict_risk(batch.to_pandas())
             writer.write_table(pa.table({"risk": risk}))
 
@@ -42,7 +42,7 @@ def score_with_polars(model, source: Path, out: Path) -> None:
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(250_000, 3))
+    X = rng.normal(size=(100_000, 3))
     y = (np.arange(len(X)) < 10).astype(int)
     X[:10] += 4
     table = pl.DataFrame(X, schema=COLUMNS)

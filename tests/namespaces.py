@@ -28,6 +28,10 @@ class Namespace:
     gradients: Callable[[Callable[..., Any], tuple[Any, ...]], tuple[Any, ...]] | None = None
     flushes_subnormals: bool = False
 
+    def compiled(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """As JAX's users run it: one program, not one for each operation."""
+        return jax.jit(f) if self.name == "jax" else f
+
     def numpy(self, value: Any) -> np.ndarray:
         return np.asarray(value.detach() if isinstance(value, torch.Tensor) else value)
 
@@ -43,7 +47,8 @@ class Namespace:
 
 
 def jax_gradients(f: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return jax.grad(lambda *a: jnp.sum(f(*a)), argnums=tuple(range(len(arguments))))(*arguments)
+    gradient = jax.grad(lambda *a: jnp.sum(f(*a)), argnums=tuple(range(len(arguments))))
+    return jax.jit(gradient)(*arguments)
 
 
 def torch_gradients(f: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -65,8 +70,17 @@ NAMESPACES = [
     Namespace("array_api_strict", array_api_strict.asarray),
 ]
 
-# keras.ops computes with JAX here: where a grid is large, JAX alone stands for both.
-KERAS_LONG = [
-    pytest.param(space, marks=pytest.mark.long) if space.name == "keras.ops" else space
+# keras.ops computes with JAX here: where a grid is large, JAX in single precision, its own, stands
+# for both.
+IN_BOTH_PRECISIONS = [
+    pytest.param(
+        space,
+        dtype,
+        id=f"{dtype.__name__}-{space.name}",
+        marks=[pytest.mark.long]
+        if space.name == "keras.ops" or (space.name == "jax" and dtype == np.float64)
+        else [],
+    )
+    for dtype in (np.float64, np.float32)
     for space in NAMESPACES
 ]

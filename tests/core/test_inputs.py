@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import astralearn
 from astralearn.core import astra
 
 
@@ -31,3 +32,10 @@ def test_what_is_missing_is_named():
 def test_the_masked_constant_is_refused_as_masked_arrays_are():
     with pytest.raises(TypeError, match="x must have no mask"):
         astra(np.ma.masked, 2.0)
+
+
+def test_labels_that_a_compiled_function_closes_over_pass():
+    jax = pytest.importorskip("jax")
+    g, y = jax.numpy.asarray([0.0, 1.0, -1.0]), jax.numpy.asarray([0.0, 1.0, 0.0])
+    compiled = jax.jit(lambda logits: astralearn.gmn_loss(logits, y, sample_weight=1 + y))(g)
+    assert float(compiled) == pytest.approx(float(astralearn.gmn_loss(g, y, sample_weight=1 + y)))

@@ -1,6 +1,6 @@
+import functools
 import itertools
 
-import jax
 import mpmath as mp
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import astralearn
 from astralearn.core import LOSSES, SoftConfusion
 from astralearn.core.class_means import Means
-from namespaces import KERAS_LONG, NAMESPACES
+from namespaces import IN_BOTH_PRECISIONS, NAMESPACES
 from oracles import brute_factors, brute_gradient, brute_loss, drawn_logits
 
 NAMES = list(LOSSES)
@@ -22,8 +22,7 @@ def test_the_table_names_every_loss():
     assert NAMES == ["bce", "gmn", "f1", "mcc", "balanced_accuracy", "root_gmn"]
 
 
-@pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("space", "dtype"), IN_BOTH_PRECISIONS)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
@@ -32,8 +31,10 @@ def test_value_and_gradient_against_textbook_formulas(space, name, dtype, weight
     weight = w if weighted else np.ones_like(w)
     with space.double():
         arguments = [space.asarray(a) for a in ((g, y, w) if weighted else (g, y))]
-        value = space.numpy(LOSSES[name].value(*arguments, **space.options))
-        gradient = space.numpy(LOSSES[name].gradient(*arguments, **space.options))
+        value, gradient = (
+            space.numpy(space.compiled(functools.partial(of, **space.options))(*arguments))
+            for of in (LOSSES[name].value, LOSSES[name].gradient)
+        )
     assert value.dtype == gradient.dtype == dtype
     tight = dtype == np.float64
     exact = float(brute_loss(name, g.tolist(), y.tolist(), weight.tolist()))
@@ -54,7 +55,9 @@ def test_gradient_against_autodiff(space, name):
         (auto,) = space.gradients(
             lambda a: LOSSES[name].value(a, y, w, **space.options), (space.asarray(g),)
         )
-        closed = LOSSES[name].gradient(space.asarray(g), y, w, **space.options)
+        closed = space.compiled(functools.partial(LOSSES[name].gradient, **space.options))(
+            space.asarray(g), y, w
+        )
         np.testing.assert_allclose(space.numpy(auto), space.numpy(closed), rtol=1e-10, atol=1e-15)
 
 
@@ -83,8 +86,7 @@ def _scaled_gmn_gradient(g, y):
         ]
 
 
-@pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("space", "dtype"), IN_BOTH_PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
 def test_extreme_logits_are_finite(space, name, dtype):
@@ -97,8 +99,8 @@ def test_extreme_logits_are_finite(space, name, dtype):
     with space.double(), np.errstate(under="ignore"):
         arguments = space.asarray(g), space.asarray(y)
         found = [
-            LOSSES[name].value(*arguments, **options),
-            LOSSES[name].gradient(*arguments, **options),
+            space.compiled(functools.partial(of, **options))(*arguments)
+            for of in (LOSSES[name].value, LOSSES[name].gradient)
         ]
         if space.gradients:
             found += space.gradients(
@@ -107,26 +109,27 @@ def test_extreme_logits_are_finite(space, name, dtype):
         assert all(np.isfinite(space.numpy(each)).all() for each in found)
 
 
-@pytest.mark.parametrize("space", KERAS_LONG, ids=lambda s: s.name)
+@pytest.mark.parametrize(("space", "dtype"), IN_BOTH_PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("dtype", "far"),
-    [(np.float32, (200.0, 102.0, 95.0, 87.0, 60.0)), (np.float64, (800.0, 740.0, 720.0, 500.0))],
-)
 @pytest.mark.slow
-def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype, far):
+def test_where_all_are_taken_for_one_class_losses_are_finite(space, name, dtype):
     """Counts of the other class are below the smallest normal number, whose reciprocal overflows.
 
     Each column is a case of its own.
     """
+    single = dtype == np.float32
+    far = (200.0, 102.0, 95.0, 87.0, 60.0) if single else (800.0, 740.0, 720.0, 500.0)
     pairs = itertools.product(far, far, (1.0, -1.0))
     g = np.asarray([[sign * one] * 3 + [sign * other] for one, other, sign in pairs], dtype).T
     y = np.broadcast_to(np.asarray([[0], [0], [0], [1]], dtype), g.shape)
     with space.double(), np.errstate(under="ignore"):
         arguments = space.asarray(g), space.asarray(np.array(y))
         options = {"axis": 0, **space.options}
-        values = space.numpy(LOSSES[name].value(*arguments, **options))
-        gradients = [LOSSES[name].gradient(*arguments, **options)]
+        values, gradient = (
+            space.compiled(functools.partial(of, **options))(*arguments)
+            for of in (LOSSES[name].value, LOSSES[name].gradient)
+        )
+        values, gradients = space.numpy(values), [gradient]
         if space.gradients:
             gradients += space.gradients(
                 lambda a: LOSSES[name].value(a, arguments[1], **options), arguments[:1]
@@ -149,9 +152,7 @@ def test_weights_whose_square_float32_loses(space, name):
     with space.double():
         columns = np.repeat(g[:, None], 3, axis=1), np.repeat(y[:, None], 3, axis=1)
         arrays = [space.asarray(a) for a in (*columns, np.outer(w, scales))]
-        closed = (jax.jit if space.name == "jax" else lambda f: f)(
-            lambda *a: LOSSES[name].gradient(*a, **options)
-        )
+        closed = space.compiled(functools.partial(LOSSES[name].gradient, **options))
         (auto,) = space.gradients(
             lambda a: LOSSES[name].value(a, *arrays[1:], **options), tuple(arrays[:1])
         )
@@ -173,7 +174,8 @@ def test_such_weights_in_a_batch_of_one_class(space, name):
         found = space.gradients(
             lambda a: LOSSES[name].value(a, *arrays[1:], **options), tuple(arrays[:1])
         )
-        found = (*found, LOSSES[name].gradient(*arrays, **options))
+        closed = space.compiled(functools.partial(LOSSES[name].gradient, **options))
+        found = (*found, closed(*arrays))
         assert all(np.isfinite(space.numpy(part)).all() for part in found)
 
 

@@ -81,9 +81,9 @@ def namespace(*values: Array) -> Any:
 def check(xp: Any, name: str, value: Array, ok: Array, rule: str) -> None:
     """Raise ValueError that names the argument, its first wrong value and the rule.
 
-    Traced arrays pass unseen.
+    Traced arrays pass unseen, and known ones too inside a traced function.
     """
-    if _is_traced(value) or bool(xp.all(ok)):
+    if _is_traced(value) or _is_traced(ok) or bool(xp.all(ok)):
         return
     broken = xp.reshape(value, (-1,))[xp.reshape(~ok, (-1,))][0]
     found = broken.tolist() if hasattr(broken, "tolist") else float(broken)
